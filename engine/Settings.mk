@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The settings table.
+engine_settings_sources =

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/collective.h"
+
+static const struct dtype_row {
+    const char *name;
+    size_t bytes;
+    bool padded;
+} dtype_rows[DTYPE_COUNT] = {
+#define DTYPE_ROW(NAME, text, bytes, padded) [DTYPE_##NAME] = {text, bytes, padded},
+    DTYPE_TABLE(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+
+static const char *const op_names[OP_COUNT] = {
+#define OP_ROW(NAME, text) [OP_##NAME] = text,
+    OP_TABLE(OP_ROW)
+#undef OP_ROW
+};
+
+static const char *const kind_names[COLLECTIVE_KIND_COUNT] = {
+    [COLLECTIVE_ALLREDUCE] = "allreduce",
+    [COLLECTIVE_REDUCE_SCATTER] = "reduce_scatter",
+    [COLLECTIVE_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+};
+
+size_t dtype_size(dtype_t dtype)
+{
+    return dtype_rows[dtype].bytes;
+}
+
+bool dtype_padded(dtype_t dtype)
+{
+    return dtype_rows[dtype].padded;
+}
+
+const char *dtype_name(dtype_t dtype)
+{
+    return dtype_rows[dtype].name;
+}
+
+const char *op_name(op_t op)
+{
+    return op_names[op];
+}
+
+const char *collective_kind_name(collective_kind_t kind)
+{
+    return kind_names[kind];
+}

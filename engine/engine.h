@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a collective engine is to the rooms above: one interface, implemented by engine/host and engine/hccl. An engine
+   does not know MPI; what it needs of it comes in by the structs below. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "engine/collective.h"
+#include "transport/status.h"
+
+#include <stdint.h>
+
+typedef struct engine engine_t;
+typedef struct engine_comm engine_comm_t;
+
+/* Settings that must be equal on all ranks of a communicator: named values, compared when its state is made. */
+enum { ENGINE_COMPARED_MAX = 12 };
+typedef struct engine_compared {
+    unsigned count;
+    const char *const *names; /* `count` texts, same order on every rank */
+    int64_t values[ENGINE_COMPARED_MAX];
+} engine_compared_t;
+
+typedef struct engine_config {
+    bool windows;         /* ranks of one host share memory */
+    size_t window_bytes;  /* upper bound of all windows of this host, bytes */
+    bool reproducible;    /* the same bits whatever the placement and the algorithm */
+    bool thread_multiple; /* MPI_THREAD_MULTIPLE: several threads may be inside at once */
+    int local_ranks;      /* processes of the job on this host, at least 1 */
+    engine_compared_t compared;
+    /* Lets the host MPI make progress once; called from wait loops in the thread of the caller. May be NULL. */
+    void (*progress)(void);
+} engine_config_t;
+
+/* The out-of-band exchange among the ranks of one communicator. Every rank calls with the same `bytes`; `all` receives
+   size * bytes, in rank order. Blocking; collective. */
+typedef struct engine_exchange {
+    int rank;
+    int size;
+    void *context;
+    mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+} engine_exchange_t;
+
+typedef struct engine_vtable {
+    const char *name;
+
+    /* Opens the engine in this process. A machine that cannot run it is no error here: the engine remembers why, and
+       says so to all ranks at comm_open. Fails for want of memory only. */
+    mpinpu_status_t (*open)(const engine_config_t *config, engine_t **engine);
+    void (*close)(engine_t *engine);
+
+    /* Makes a communicator's state: collective over its ranks, at least two. All ranks get MPINPU_OK, or all get the
+       same error and `why` one sentence that names the cause and the first rank that had it. */
+    mpinpu_status_t (*comm_open)(engine_t *engine, const engine_exchange_t *exchange, engine_comm_t **comm, char *why,
+                                 size_t why_bytes);
+    /* Local: peers may still be inside their last collective on it. */
+    void (*comm_close)(engine_comm_t *comm);
+
+    /* Whether this engine reduces dtype by op: equal on all ranks. */
+    bool (*supports)(const engine_t *engine, dtype_t dtype, op_t op);
+
+    /* Runs one collective to its end, driving config.progress while it waits. One caller at a time on a communicator.
+       The total count must not be 0. An error leaves recv undefined, and the communicator unusable: later runs fail
+       too. */
+    mpinpu_status_t (*run)(engine_comm_t *comm, const collective_t *collective);
+
+    /* Writes what was found, a line each, for `mpinpu info`. */
+    void (*describe)(engine_t *engine, void (*line)(void *context, const char *text), void *context);
+} engine_vtable_t;
+
+/* The engine on the host CPUs. */
+extern const engine_vtable_t engine_host;
+
+#endif

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += libtransport.la
+libtransport_la_SOURCES = \
+	transport/log.c transport/log.h \
+	transport/status.c transport/status.h \
+	transport/transport.h
+libtransport_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS)
+libtransport_la_LIBADD = $(UCX_LIBS)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The transport: UCX and nothing else. One per process: a context, a worker, this process's window and the
+   peers it has met. It knows processes, not ranks: a communicator's ranks are mapped to peers above. */
+#ifndef TRANSPORT_TRANSPORT_H
+#define TRANSPORT_TRANSPORT_H
+
+#include "transport/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct transport transport_t;
+typedef struct transport_peer transport_peer_t;
+
+typedef struct transport_config {
+    size_t window_bytes;  /* size of this process's window; 0: none */
+    bool thread_multiple; /* several threads may call at once: the worker is made for that, or open fails */
+} transport_config_t;
+
+/* Who a process is. Equal host means that windows may be tried; uid tells processes apart in the whole job. */
+typedef struct transport_identity {
+    uint64_t host; /* digest of host name and boot id */
+    uint64_t uid;  /* random, never 0 */
+} transport_identity_t;
+
+/* Opens context and worker; the window is mapped when first asked for (transport_window_map). On failure `why` (may be
+   NULL) gets one sentence with the exact cause. Not thread safe; once per process. */
+mpinpu_status_t transport_open(const transport_config_t *config, transport_t **transport, char *why, size_t why_bytes);
+
+/* Ends it: waits, at most a second, until what was sent has left, closes endpoints, unmaps windows. NULL is allowed. No
+   other thread may be inside. Peers may already be gone. */
+void transport_close(transport_t *transport);
+
+transport_identity_t transport_identity_get(const transport_t *transport);
+
+/* This process's own window: memory of config.window_bytes, zeroed, page aligned, that peers on this host can load from
+   and store to. Mapped once, later calls return the same. Where memory is short it fails: every page is known to be
+   there before it returns, so that no later access can end in SIGBUS. */
+mpinpu_status_t transport_window_map(transport_t *transport, void **base, size_t *bytes, char *why, size_t why_bytes);
+
+/* The card others need to reach this process: worker address and, once mapped, the packed key of the window.
+   `card` points into the transport and stays valid until transport_window_map or transport_close is called. */
+void transport_card_get(const transport_t *transport, const void **card, size_t *bytes);
+
+/* Finds a known peer by its uid, or NULL. Any thread. */
+transport_peer_t *transport_peer_find(transport_t *transport, uint64_t uid);
+
+/* Makes a peer known from its identity and card (copied); a peer already known is returned as it is. Makes no endpoint.
+   The peer belongs to the transport and lives until transport_close. Any thread. */
+mpinpu_status_t transport_peer_add(transport_t *transport, transport_identity_t identity, const void *card,
+                                   size_t card_bytes, transport_peer_t **peer);
+
+/* The peer's window as a plain pointer in this process, mapped on first use (ucp_ep_rkey_unpack, ucp_rkey_ptr); this
+   process's own window for itself. MPINPU_ERR_UNSUPPORTED where UCX gives no pointer. Any thread. */
+mpinpu_status_t transport_peer_window(transport_t *transport, transport_peer_t *peer, void **base, size_t *bytes,
+                                      char *why, size_t why_bytes);
+
+/* A message under way. Plain memory of the caller's, reused at will once done. */
+typedef struct transport_request {
+    void *ucx; /* NULL: done */
+    int failed;
+} transport_request_t;
+
+/* Starts to send `bytes` to a peer, matched by `tag` (all 64 bits) at the peer. The buffer must stay untouched until
+   the request is done. Messages of one tag between two processes arrive in order. Makes the endpoint on first use. */
+mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, uint64_t tag, const void *buffer,
+                               size_t bytes, transport_request_t *request);
+
+/* Starts to receive exactly `bytes` with this tag from anyone. */
+mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *buffer, size_t bytes,
+                                  transport_request_t *request);
+
+/* MPINPU_OK when done, MPINPU_IN_PROGRESS, or MPINPU_ERR_TRANSPORT (said in the log once). Does not progress. */
+mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request);
+
+/* Gives up a request that is under way (receive cancelled, send left to finish); afterwards it is done. */
+void transport_request_cancel(transport_t *transport, transport_request_t *request);
+
+/* Moves messages along; how many events were handled. */
+unsigned transport_progress(transport_t *transport);
+
+/* Writes what was found, a line each ("UCX 1.13.1", transports and devices, memory domain of the window): for `mpinpu
+ * info`. */
+void transport_describe(transport_t *transport, void (*line)(void *context, const char *text), void *context);
+
+#endif
