@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The settings table.
-engine_settings_sources =
+engine_settings_sources = engine/settings.h engine/settings.def

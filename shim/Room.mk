@@ -1,1 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# What is preloaded: libc and nothing else.
+lib_LTLIBRARIES += libmpinpu.la
+libmpinpu_la_SOURCES = shim/preload.c shim/core.h shim/functions.def engine/job.h
+libmpinpu_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -Wl,--version-script=shim/libmpinpu.map
+libmpinpu_la_DEPENDENCIES = shim/libmpinpu.map
+
+shim/libmpinpu.map: $(srcdir)/shim/functions.def
+	$(AM_V_GEN)$(MKDIR_P) shim && { \
+	  echo '{'; echo '    global:'; \
+	  $(SED) -n 's/^FUNCTION(\([A-Za-z_]*\),.*/        MPI_\1; PMPI_\1;/p' $(srcdir)/shim/functions.def; \
+	  echo '    local: *;'; echo '};'; \
+	} >$@-new && mv -f $@-new $@
+CLEANFILES += shim/libmpinpu.map
+
+# The core for Open MPI, which libmpinpu.so opens.
+pkglib_LTLIBRARIES += libmpinpu-openmpi.la
+libmpinpu_openmpi_la_SOURCES = \
+	shim/core.c shim/core.h \
+	shim/report.h shim/reasons.def
+libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
+libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \
+	-Wl,--version-script=$(srcdir)/shim/libmpinpu-core.map
+libmpinpu_openmpi_la_DEPENDENCIES = $(shim_core_libs) $(srcdir)/shim/libmpinpu-core.map
+libmpinpu_openmpi_la_LIBADD = $(shim_core_libs) $(UCX_LIBS) $(OMPI_LIBS)
+# libengine.la holds libtransport.la; a library that stands twice on this line is linked twice.
+shim_core_libs = libengine.la
+EXTRA_DIST += shim/libmpinpu-core.map
+
+# In the build tree, too, the core lies in a folder mpinpu beside libmpinpu.so.
+all-local: .libs/mpinpu
+.libs/mpinpu: libmpinpu.la
+	$(AM_V_at)rm -f $@ && $(LN_S) . $@
