@@ -17,7 +17,7 @@ CLEANFILES += shim/libmpinpu.map
 pkglib_LTLIBRARIES += libmpinpu-openmpi.la
 libmpinpu_openmpi_la_SOURCES = \
 	shim/core.c shim/core.h \
-	shim/report.h shim/reasons.def
+	shim/report.c shim/report_text.c shim/report_counts.h shim/report.h shim/reasons.def
 libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \
 	-Wl,--version-script=$(srcdir)/shim/libmpinpu-core.map
