@@ -12,7 +12,8 @@
    `ticks`, at least the largest it publishes; after the collective the executor moves the base up by that.
 
    Messages. SEND and RECEIVE start; COMPLETE m waits until the first m messages started by this rank's plan are done.
-   Messages between two ranks match in the order in which they were started. */
+   Messages between two ranks match in the order in which they were started. A message of length 0 is a message like
+   another: it tells its receiver that the sender has begun. */
 #ifndef ENGINE_HOST_PLAN_H
 #define ENGINE_HOST_PLAN_H
 
@@ -83,6 +84,7 @@ typedef struct plan_params {
     uint32_t me;
     plan_layout_t layout;
     size_t element;      /* bytes of one element */
+    bool padded;         /* the element has a gap (dtype_padded): no message is received into PLAN_RECV */
     size_t count;        /* as in collective_t */
     const int *counts;   /* as in collective_t */
     bool in_place;       /* PLAN_SEND and PLAN_RECV are the same memory */
