@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+bin_PROGRAMS += tools/mpinpu
+tools_mpinpu_SOURCES = \
+	tools/mpinpu.c tools/tools.h \
+	tools/library.c tools/run.c tools/settings.c
+tools_mpinpu_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS) \
+	-DBINDIR='"$(bindir)"' -DLIBDIR='"$(libdir)"' -DMPIRUN='"$(MPIRUN)"'
+tools_mpinpu_LDADD = libengine.la $(OMPI_LIBS)
+dist_man1_MANS = tools/mpinpu.1
+dist_doc_DATA += docs/settings.md
