@@ -60,6 +60,8 @@ mpinpu_status_t transport_peer_window(transport_t *transport, transport_peer_t *
 typedef struct transport_request {
     void *ucx; /* NULL: done */
     int failed;
+    bool receive;
+    size_t bytes; /* receive: the length awaited */
 } transport_request_t;
 
 /* Starts to send `bytes` to a peer, matched by `tag` (all 64 bits) at the peer. The buffer must stay untouched until

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this room share; nobody else includes it. */
+#ifndef TRANSPORT_INTERNAL_H
+#define TRANSPORT_INTERNAL_H
+
+#include "transport/transport.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <ucp/api/ucp.h>
+
+enum { PEER_BUCKETS = 1024, REASON_BYTES = 256 };
+
+/* Stands behind the last byte of every window, so that a peer can tell that what it mapped is what it meant. */
+typedef struct window_mark {
+    uint64_t magic;
+    uint64_t uid;
+} window_mark_t;
+
+#define WINDOW_MAGIC UINT64_C(0x6d70696e70757764)
+
+/* A card: this head, then the worker's address, then the window's packed key. Both sides run the same library. */
+typedef struct card_head {
+    uint64_t magic;
+    uint64_t window_base; /* in the owner's address space; 0: no window */
+    uint64_t window_bytes;
+    uint64_t address_bytes;
+    uint64_t key_bytes;
+} card_head_t;
+
+#define CARD_MAGIC UINT64_C(0x6d70696e70756331)
+
+struct transport_peer {
+    transport_peer_t *next; /* in its bucket */
+    transport_identity_t identity;
+    card_head_t head;
+    unsigned char *card; /* what follows the head */
+    /* Set once under the mutex, with release; read without it, with acquire. */
+    _Atomic(ucp_ep_h) endpoint;
+    _Atomic(void *) window;
+    ucp_rkey_h key;
+    void *closing; /* the request that closes the endpoint, while transport_close waits for it */
+    /* Relaxed: it only keeps later sends from an endpoint that UCX has already failed. */
+    atomic_bool broken;
+};
+
+struct transport {
+    transport_config_t config;
+    transport_identity_t identity;
+    pid_t pid; /* of who opened it: a forked child must not close it */
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    size_t address_bytes;
+    char memory[REASON_BYTES];    /* what was chosen for shared memory, for transport_describe */
+    char no_window[REASON_BYTES]; /* why there can be no window; empty if there can */
+    ucp_mem_h window;
+    void *window_base; /* NULL: not mapped */
+    unsigned char *card;
+    size_t card_bytes;
+    pthread_mutex_t mutex; /* the table, and the making of endpoints and windows */
+    transport_peer_t *buckets[PEER_BUCKETS];
+    atomic_bool failure_said;
+};
+
+/* Writes one sentence to `why` (may be NULL). */
+void transport_why(char *why, size_t why_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Where this process can get shared memory of `bytes`. */
+typedef enum shared_memory { SHARED_MEMORY_SYSV, SHARED_MEMORY_POSIX, SHARED_MEMORY_NONE } shared_memory_t;
+
+/* Finds out by asking the kernel, without leaving anything behind. With NONE, `why` says what was short. */
+shared_memory_t shared_memory_probe(size_t bytes, char *why, size_t why_bytes);
+
+/* What this process may still allocate before the machine's memory or its control group's is used up, bytes;
+   SIZE_MAX if unknown. */
+size_t shared_memory_available(void);
+
+/* Packs the card anew, from the worker's address and the window if mapped. */
+mpinpu_status_t transport_card_pack(transport_t *transport, const void *key, size_t key_bytes);
+
+/* Bytes of memory behind a window of `bytes`, its mark included. */
+size_t transport_window_room(size_t bytes);
+
+/* Unmaps the own window, if any. */
+void transport_window_unmap(transport_t *transport);
+
+/* The peer's endpoint, made if need be. The mutex must be held. NULL: `why` says the cause. */
+ucp_ep_h transport_peer_endpoint(transport_t *transport, transport_peer_t *peer, char *why, size_t why_bytes);
+
+/* Closes all endpoints, flushing them for at most `seconds`, and frees the peers. False: something was still under
+   way, so UCX's worker must not be destroyed. */
+bool transport_peers_close(transport_t *transport, double seconds);
+
+/* Monotonic time, seconds. */
+double transport_now(void);
+
+#endif

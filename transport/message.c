@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages: UCX's tagged ones, eager or by rendezvous as UCX sees fit. */
+#include "transport/internal.h"
+#include "transport/log.h"
+
+#include <sched.h>
+
+static const ucp_tag_t tag_all_bits = ~(ucp_tag_t)0;
+static const double cancel_seconds = 0.2;
+
+/* The first failure tells the cause; those that follow from it would only repeat it. */
+static mpinpu_status_t failure_say(transport_t *transport, const char *what, const char *cause)
+{
+    if (!atomic_exchange_explicit(&transport->failure_said, true, memory_order_relaxed)) {
+        log_warn("%s failed: %s", what, cause);
+    }
+    return MPINPU_ERR_TRANSPORT;
+}
+
+static ucp_ep_h endpoint_get(transport_t *transport, transport_peer_t *peer)
+{
+    ucp_ep_h endpoint = atomic_load_explicit(&peer->endpoint, memory_order_acquire);
+    if (endpoint == NULL) {
+        char why[REASON_BYTES] = "";
+        pthread_mutex_lock(&transport->mutex);
+        endpoint = transport_peer_endpoint(transport, peer, why, sizeof why);
+        pthread_mutex_unlock(&transport->mutex);
+        if (endpoint == NULL) {
+            failure_say(transport, "sending a message", why);
+        }
+    }
+    return endpoint;
+}
+
+mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, uint64_t tag, const void *buffer,
+                               size_t bytes, transport_request_t *request)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    if (atomic_load_explicit(&peer->broken, memory_order_relaxed)) {
+        return failure_say(transport, "sending a message", "the peer is gone");
+    }
+    ucp_ep_h endpoint = endpoint_get(transport, peer);
+    if (endpoint == NULL) {
+        return MPINPU_ERR_TRANSPORT;
+    }
+    void *started = ucp_tag_send_nbx(endpoint, buffer, bytes, tag, &param);
+    if (UCS_PTR_IS_ERR(started)) {
+        return failure_say(transport, "sending a message", ucs_status_string(UCS_PTR_STATUS(started)));
+    }
+    *request = (transport_request_t){.ucx = started};
+    return MPINPU_OK;
+}
+
+mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *buffer, size_t bytes,
+                                  transport_request_t *request)
+{
+    /* A request always, so that the length is checked in one place. */
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    void *started = ucp_tag_recv_nbx(transport->worker, buffer, bytes, tag, tag_all_bits, &param);
+    if (UCS_PTR_IS_ERR(started)) {
+        return failure_say(transport, "receiving a message", ucs_status_string(UCS_PTR_STATUS(started)));
+    }
+    *request = (transport_request_t){.ucx = started, .receive = true, .bytes = bytes};
+    return MPINPU_OK;
+}
+
+static mpinpu_status_t receive_test(transport_t *transport, transport_request_t *request)
+{
+    ucp_tag_recv_info_t info;
+    ucs_status_t status = ucp_tag_recv_request_test(request->ucx, &info);
+    if (status == UCS_INPROGRESS) {
+        return MPINPU_IN_PROGRESS;
+    }
+    ucp_request_free(request->ucx);
+    request->ucx = NULL;
+    if (status == UCS_OK && info.length == request->bytes) {
+        return MPINPU_OK;
+    }
+    request->failed = 1;
+    return failure_say(transport, "receiving a message",
+                       status == UCS_OK ? "it is shorter than what was awaited" : ucs_status_string(status));
+}
+
+mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request)
+{
+    if (request->ucx == NULL) {
+        return request->failed ? MPINPU_ERR_TRANSPORT : MPINPU_OK;
+    }
+    if (request->receive) {
+        return receive_test(transport, request);
+    }
+    ucs_status_t status = ucp_request_check_status(request->ucx);
+    if (status == UCS_INPROGRESS) {
+        return MPINPU_IN_PROGRESS;
+    }
+    ucp_request_free(request->ucx);
+    request->ucx = NULL;
+    if (status == UCS_OK) {
+        return MPINPU_OK;
+    }
+    request->failed = 1;
+    return failure_say(transport, "sending a message", ucs_status_string(status));
+}
+
+void transport_request_cancel(transport_t *transport, transport_request_t *request)
+{
+    if (request->ucx == NULL) {
+        return;
+    }
+    if (request->receive) {
+        ucp_request_cancel(transport->worker, request->ucx);
+        /* A rendezvous already under way is not cancelled but comes to its end, writing to the buffer till then. */
+        double deadline = transport_now() + cancel_seconds;
+        while (ucp_request_check_status(request->ucx) == UCS_INPROGRESS && transport_now() < deadline) {
+            if (ucp_worker_progress(transport->worker) == 0) {
+                sched_yield();
+            }
+        }
+    }
+    ucp_request_free(request->ucx);
+    request->ucx = NULL;
+    request->failed = 1;
+}
