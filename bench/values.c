@@ -52,11 +52,11 @@ static int64_t value_band(int64_t rank, int64_t ranks, int64_t index, bool narro
     return rank % 7 == index % 7 ? value_bits(rank, ranks, index, narrow) : 127;
 }
 
-/* Of all values above: 2 and 13; 2 and 3 times the ranks; 128 and 7. */
+/* Of all values above: of 2 and 13; of 2, 3 and the ranks; of 128 and 7. */
 static int64_t period_short(int64_t ranks)
 {
     (void)ranks;
-    return 2 * 13;
+    return 26;
 }
 
 static int64_t period_ranks(int64_t ranks)
@@ -67,7 +67,7 @@ static int64_t period_ranks(int64_t ranks)
 static int64_t period_bits(int64_t ranks)
 {
     (void)ranks;
-    return 128 * 7;
+    return 896;
 }
 
 #define APPLY(name, expression)                       \
