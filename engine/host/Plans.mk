@@ -10,3 +10,16 @@ engine_plan_sources = \
 	engine/host/plan_message.c \
 	engine/host/plan_select.c \
 	engine/host/plan_window.c
+
+# The checker, for tests and tools; not part of the library.
+noinst_LTLIBRARIES += libplancheck.la
+libplancheck_la_SOURCES = \
+	engine/host/plan_check.c \
+	engine/host/plan_check.h \
+	engine/host/plan_check_access.c \
+	engine/host/plan_check_messages.c \
+	engine/host/plan_check_state.h \
+	engine/host/plan_check_steps.c \
+	engine/host/plan_check_symbols.c \
+	engine/host/plan_check_symbols.h
+libplancheck_la_LIBADD = libengine.la

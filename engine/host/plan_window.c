@@ -55,13 +55,15 @@ static window_piece_t piece_of(const window_chunks_t *chunks, uint32_t rank, uin
     const uint64_t slot = round % WINDOW_SLOTS * chunks->slot_bytes;
 
     if (chunks->blocks.kind == COLLECTIVE_ALLREDUCE) {
+        /* The last, shorter chunk is cut where the others are: a rank's place in a slot is always the same. */
         const uint64_t start = round * chunks->chunk;
         const uint64_t bytes = plan_min(chunks->chunk, chunks->blocks.total - start);
-        const plan_range_t slice = plan_slice(bytes, chunks->blocks.unit, chunks->blocks.nblocks, rank);
-        return (window_piece_t){.input = start + slice.start,
-                                .output = start + slice.start,
-                                .place = slot + slice.start,
-                                .length = slice.length};
+        const plan_range_t slice = plan_slice(chunks->chunk, chunks->blocks.unit, chunks->blocks.nblocks, rank);
+        const uint64_t from = plan_min(slice.start, bytes);
+        return (window_piece_t){.input = start + from,
+                                .output = start + from,
+                                .place = slot + from,
+                                .length = plan_min(slice.start + slice.length, bytes) - from};
     }
     const plan_range_t block = plan_block(&chunks->blocks, rank);
     if (chunks->places == NULL) {

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include tests/unit/Transport.mk
+include tests/unit/Plans.mk
