@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# How libmpinpu.so finds the MPI library and its core, and what it does where either is missing: with an MPI library and
+# a core in name only, so that every case can be made.
+. "${srcdir:=.}/tests/preload/preload.sh"
+
+include=(-I "$srcdir" -I "$sources")
+
+# mpi FOLDER [FLAG]... : an MPI library of its own, and a program that is linked to it
+mpi() {
+    local folder=$dir/$1
+    shift
+    mkdir -p "$folder"
+    build "$CC" "$folder/libfakempi.so" fake_mpi.c -shared -fPIC "${include[@]}" "$@"
+    build "$CC" "$folder/program" contract.c "${include[@]}" -pthread "$@" -L"$folder" -lfakempi -Wl,-rpath,"$folder"
+}
+mpi openmpi -DMARKER=ompi_mpi_comm_world
+mpi mpich -DMARKER=MPII_Version_string -DINT_HANDLES
+mpi unknown
+program=$dir/openmpi/program
+
+# layout NAME : a folder with a copy of libmpinpu.so, alone
+layout() {
+    mkdir -p "$dir/$1/mpinpu"
+    cp "$library" "$dir/$1/"
+    preload=$dir/$1/libmpinpu.so
+    core=$dir/$1/mpinpu/libmpinpu-openmpi.so
+}
+
+straight="1 2 3 1 2 3 errno 77"
+served="11 12 13 11 12 13 errno 77"
+
+run "$program"
+same "bare" "$straight" "$out$err"
+
+layout alone
+run env LD_PRELOAD="$preload" "$program"
+same "no core: straight through" "$straight" "$out"
+like "no core: one line" "^mpinpu: no core for Open MPI \($core is not there\)" "$err"
+for rank in OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID; do
+    run env LD_PRELOAD="$preload" $rank=3 "$program"
+    same "no core, $rank=3: silence" "$straight" "$out$err"
+    run env LD_PRELOAD="$preload" $rank=0 "$program"
+    like "no core, $rank=0: one line" '^mpinpu: no core' "$err"
+done
+run env LD_PRELOAD="$preload" "$program" threads
+same "no core, threads: straight through" "$straight" "$out"
+like "no core, threads: one line" '^mpinpu: no core' "$err"
+run env LD_PRELOAD="$preload" "$dir/mpich/program"
+same "MPICH: straight through" "$straight" "$out"
+like "MPICH: one line" '^mpinpu: no core for MPICH' "$err"
+run env LD_PRELOAD="$preload" "$dir/unknown/program"
+same "an unknown MPI: straight through" "$straight" "$out"
+like "an unknown MPI: one line" "^mpinpu: no core for an MPI library that is not known \(.*/libfakempi.so\)" "$err"
+
+layout whole
+build "$CC" "$core" fake_core.c -shared -fPIC "${include[@]}" -L"$dir/openmpi" -Wl,--no-as-needed -lfakempi
+run env LD_PRELOAD="$preload" "$program"
+same "with a core: served, and nothing is said" "$served" "$out$err"
+run env LD_PRELOAD="$preload" "$program" fork
+same "with a core, after a fork" "$served"$'\n'"$served" "$out$err"
+run env LD_PRELOAD="$preload" FAKE_CORE=decline "$program"
+same "a core that declines: straight through" "$straight" "$out$err"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    run env LD_PRELOAD="$preload" "$program" threads
+    [ "$out$err" = "$served" ] || break
+done
+same "with a core, first calls at once from eight threads" "$served" "$out$err"
+run env -C "$dir/whole" LD_PRELOAD=./libmpinpu.so "$program" chdir
+same "preloaded by a relative path, and the folder left" "$served" "$out$err"
+run env LD_LIBRARY_PATH="$dir/whole" LD_PRELOAD=libmpinpu.so "$program"
+same "preloaded by its name alone" "$served" "$out$err"
+
+layout broken
+echo "not a library" >"$core"
+run env LD_PRELOAD="$preload" "$program"
+same "a core that does not load: straight through" "$straight" "$out"
+like "a core that does not load: one line" "^mpinpu: the core for Open MPI does not load \(.*$core" "$err"
+
+layout stranger
+build "$CC" "$core" fake_core.c -shared -fPIC "${include[@]}"
+run env LD_PRELOAD="$preload" "$program"
+same "a core that is bound to no MPI: straight through" "$straight" "$out"
+like "a core that is bound to no MPI: one line" "is not made for .*/openmpi/libfakempi.so" "$err"
+mkdir -p "$dir/other"
+build "$CC" "$dir/other/libothermpi.so" fake_mpi.c -shared -fPIC "${include[@]}" -DMARKER=ompi_mpi_comm_world
+build "$CC" "$core" fake_core.c -shared -fPIC "${include[@]}" -L"$dir/other" -Wl,--no-as-needed -lothermpi \
+    -Wl,-rpath,"$dir/other"
+run env LD_PRELOAD="$preload" "$program"
+same "a core that brings another MPI: straight through" "$straight" "$out"
+like "a core that brings another MPI: one line" "is not made for .*/openmpi/libfakempi.so" "$err"
+
+# The program has found its MPI library when it was linked; when it runs, nothing is in there.
+mkdir -p "$dir/gone"
+build "$CC" "$dir/gone/libfakempi.so" fake_mpi.c -shared -fPIC "${include[@]}"
+build "$CC" "$dir/gone/program" contract.c "${include[@]}" -pthread -Wl,-z,lazy -L"$dir/gone" -Wl,--no-as-needed \
+    -lfakempi -Wl,-rpath,"$dir/gone"
+echo 'extern int nothing; int nothing;' | $CC -shared -fPIC -o "$dir/gone/libfakempi.so" -x c -
+run "$dir/gone/program"
+bare_status=$status
+run env LD_PRELOAD="$dir/whole/libmpinpu.so" "$dir/gone/program"
+same "no MPI functions: the exit status is the dynamic linker's" "$bare_status" "$status"
+like "no MPI functions: one line" '^mpinpu: symbol lookup error: .*MPI_Allreduce' "$err"
+finish
