@@ -3,7 +3,6 @@
 #include "transport/internal.h"
 #include "transport/log.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,11 +71,17 @@ static bool identity_make(transport_identity_t *identity)
     return true;
 }
 
+/* An option of UCX as the user has set it; NULL if not. */
+static const char *user_option(const char *variable)
+{
+    return getenv(variable); /* NOLINT(concurrency-mt-unsafe): reads only, and opening is for one thread */
+}
+
 /* Sets a UCX option unless the user has set it, under any name in `variables` (NULL-ended). */
 static void option_default(ucp_config_t *config, const char *name, const char *value, const char *const *variables)
 {
     for (; *variables != NULL; variables++) {
-        if (getenv(*variables) != NULL) {
+        if (user_option(*variables) != NULL) {
             return;
         }
     }
@@ -96,7 +101,7 @@ static void shared_memory_choose(transport_t *transport, ucp_config_t *config)
     static const char *const huge[] = {"UCX_SYSV_HUGETLB_MODE", "UCX_POSIX_HUGETLB_MODE", "UCX_MM_HUGETLB_MODE", NULL};
     static const char *const left_out[] = {
         [SHARED_MEMORY_SYSV] = "^posix", [SHARED_MEMORY_POSIX] = "^sysv", [SHARED_MEMORY_NONE] = "^sysv,posix"};
-    const char *user = getenv("UCX_TLS");
+    const char *user = user_option("UCX_TLS");
     if (user != NULL) {
         snprintf(transport->memory, sizeof transport->memory, "as UCX_TLS=%.200s gives it", user);
         return;
@@ -212,7 +217,7 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
         goto free_transport;
     }
     if (!identity_make(&opened->identity)) {
-        transport_why(why, why_bytes, "getrandom: %s", strerror(errno));
+        transport_why(why, why_bytes, "getrandom: %m");
         status = MPINPU_ERR_UNSUPPORTED;
         goto destroy_mutex;
     }

@@ -70,6 +70,17 @@ mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *bu
     return MPINPU_OK;
 }
 
+mpinpu_status_t transport_flush(transport_t *transport, transport_request_t *request)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    void *started = ucp_worker_flush_nbx(transport->worker, &param);
+    if (UCS_PTR_IS_ERR(started)) {
+        return failure_say(transport, "flushing messages", ucs_status_string(UCS_PTR_STATUS(started)));
+    }
+    *request = (transport_request_t){.ucx = started};
+    return MPINPU_OK;
+}
+
 static mpinpu_status_t receive_test(transport_t *transport, transport_request_t *request)
 {
     ucp_tag_recv_info_t info;

@@ -3,7 +3,6 @@
    and memory that is promised but not there ends in SIGBUS. */
 #include "transport/internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static bool sysv_has(size_t bytes, char *why, size_t why_bytes)
 {
     int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
     if (segment < 0) {
-        transport_why(why, why_bytes, "shmget of %zu bytes: %s", bytes, strerror(errno));
+        transport_why(why, why_bytes, "shmget of %zu bytes: %m", bytes);
         return false;
     }
     shmctl(segment, IPC_RMID, NULL);
@@ -32,7 +31,7 @@ static bool posix_has(size_t bytes, char *why, size_t why_bytes)
 {
     struct statvfs folder;
     if (statvfs(posix_folder, &folder) != 0 || access(posix_folder, W_OK | X_OK) != 0) {
-        transport_why(why, why_bytes, "%s: %s", posix_folder, strerror(errno));
+        transport_why(why, why_bytes, "%s: %m", posix_folder);
         return false;
     }
     unsigned long long room = (unsigned long long)folder.f_bavail * folder.f_frsize;

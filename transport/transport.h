@@ -73,6 +73,10 @@ mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, u
 mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *buffer, size_t bytes,
                                   transport_request_t *request);
 
+/* Starts to wait until all that was sent so far has left this process: until then the peers may need its progress,
+   although the sends are done (their buffers may be reused). */
+mpinpu_status_t transport_flush(transport_t *transport, transport_request_t *request);
+
 /* MPINPU_OK when done, MPINPU_IN_PROGRESS, or MPINPU_ERR_TRANSPORT (said in the log once). Does not progress. */
 mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request);
 

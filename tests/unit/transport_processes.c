@@ -15,14 +15,18 @@ typedef struct introduction {
 
 void party_meet(party_t *party, process_t *process, size_t window_bytes, bool strangers)
 {
+    party_meet_with(party, process, &(transport_config_t){.window_bytes = window_bytes}, strangers);
+}
+
+void party_meet_with(party_t *party, process_t *process, const transport_config_t *config, bool strangers)
+{
     char why[256] = "";
-    transport_config_t config = {.window_bytes = window_bytes};
     introduction_t mine;
     introduction_t all[PROCESSES_MAX];
     const void *card;
     *party = (party_t){.process = process};
-    process_require(transport_open(&config, &party->transport, why, sizeof why) == MPINPU_OK, "%s", why);
-    if (window_bytes > 0) {
+    process_require(transport_open(config, &party->transport, why, sizeof why) == MPINPU_OK, "%s", why);
+    if (config->window_bytes > 0) {
         process_require(transport_window_map(party->transport, &party->window, &party->window_bytes, why, sizeof why) ==
                             MPINPU_OK,
                         "%s", why);
@@ -65,4 +69,19 @@ void party_wait(party_t *party, transport_request_t *request)
         status = transport_request_test(party->transport, request);
     }
     process_require(status == MPINPU_OK, "%s", status_name(status));
+}
+
+void party_greet(party_t *party, int rank)
+{
+    static const uint64_t tag = UINT64_C(0xabcdef0123456789);
+    uint64_t mine = (uint64_t)party->process->rank + 1000;
+    uint64_t theirs = 0;
+    transport_request_t send;
+    transport_request_t receive;
+    process_require(transport_receive(party->transport, tag, &theirs, sizeof theirs, &receive) == MPINPU_OK, "receive");
+    process_require(transport_send(party->transport, party->peers[rank], tag, &mine, sizeof mine, &send) == MPINPU_OK,
+                    "send");
+    party_wait(party, &receive);
+    party_wait(party, &send);
+    process_require(theirs == (uint64_t)rank + 1000, "greeted by %llu", (unsigned long long)theirs);
 }
