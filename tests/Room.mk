@@ -2,3 +2,4 @@
 include tests/unit/Unit.mk
 include tests/jobs/Jobs.mk
 include tests/preload/Preload.mk
+include tests/bench/Bench.mk
