@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include tests/unit/Transport.mk
 include tests/unit/Plans.mk
+include tests/unit/Settings.mk
