@@ -7,7 +7,12 @@ engine_plan_sources = \
 	engine/host/plan_blocks.c \
 	engine/host/plan_build.c \
 	engine/host/plan_build.h \
+	engine/host/plan_doubling.c \
+	engine/host/plan_group.c \
+	engine/host/plan_group.h \
+	engine/host/plan_levels.c \
 	engine/host/plan_message.c \
+	engine/host/plan_ring.c \
 	engine/host/plan_select.c \
 	engine/host/plan_window.c
 
