@@ -44,22 +44,22 @@ static void missing(const char *symbol);
 
 /* For each symbol: its first destination, which resolves and goes on; the destination where this process has no such
    function; and the function that is exported. */
-#define WRAPPER(SYMBOL, entry, NAME, words)                                                \
-    static int first_##SYMBOL(WORDS_##words)                                               \
-    {                                                                                      \
-        resolve();                                                                         \
-        core_entry_t go = atomic_load_explicit(&entry[CORE_##NAME], memory_order_acquire); \
-        return ((function_##words##_t)go)(PASS_##words);                                   \
-    }                                                                                      \
-    static void missing_##SYMBOL(void)                                                     \
-    {                                                                                      \
-        missing(#SYMBOL);                                                                  \
-    }                                                                                      \
-    __attribute__((visibility("default"))) int SYMBOL(WORDS_##words);                      \
-    int SYMBOL(WORDS_##words)                                                              \
-    {                                                                                      \
-        core_entry_t go = atomic_load_explicit(&entry[CORE_##NAME], memory_order_acquire); \
-        return ((function_##words##_t)go)(PASS_##words);                                   \
+#define WRAPPER(SYMBOL, entry, NAME, words)                                                  \
+    static int first_##SYMBOL(WORDS_##words)                                                 \
+    {                                                                                        \
+        resolve();                                                                           \
+        core_entry_t go = atomic_load_explicit(&(entry)[CORE_##NAME], memory_order_acquire); \
+        return ((function_##words##_t)go)(PASS_##words);                                     \
+    }                                                                                        \
+    static void missing_##SYMBOL(void)                                                       \
+    {                                                                                        \
+        missing(#SYMBOL);                                                                    \
+    }                                                                                        \
+    __attribute__((visibility("default"))) int SYMBOL(WORDS_##words);                        \
+    int SYMBOL(WORDS_##words)                                                                \
+    {                                                                                        \
+        core_entry_t go = atomic_load_explicit(&(entry)[CORE_##NAME], memory_order_acquire); \
+        return ((function_##words##_t)go)(PASS_##words);                                     \
     }
 #define FUNCTION(NAME, words)                   \
     WRAPPER(MPI_##NAME, mpi_entry, NAME, words) \

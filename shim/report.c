@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef enum answered_by { BY_ENGINE, BY_HOST } answered_by_t;
@@ -79,12 +78,12 @@ static mpinpu_status_t table_print(const report_t *report, const report_head_t *
     FILE *memory = open_memstream(&text, &bytes);
 
     if (memory == NULL) {
-        log_warn("the report is not printed: %s", strerror(errno));
+        log_warn("the report is not printed: %m");
         return MPINPU_ERR_NO_MEMORY;
     }
     report_write(report, head, memory);
     if (fclose(memory) != 0) {
-        log_warn("the report is not printed: %s", strerror(errno));
+        log_warn("the report is not printed: %m");
         free(text);
         return MPINPU_ERR_NO_MEMORY;
     }
@@ -106,13 +105,13 @@ mpinpu_status_t report_print(const report_t *report, const report_head_t *head, 
     }
     FILE *file = fopen(json_path, "we");
     if (file == NULL) {
-        log_warn("MPINPU_REPORT=json:%s: the report is not written: %s", json_path, strerror(errno));
+        log_warn("MPINPU_REPORT=json:%s: the report is not written: %m", json_path);
         return MPINPU_ERR_INVALID;
     }
     report_write_json(report, head, file);
     bool failed = ferror(file) != 0;
     if (fclose(file) != 0 || failed) {
-        log_warn("MPINPU_REPORT=json:%s: the report is not written whole: %s", json_path, strerror(errno));
+        log_warn("MPINPU_REPORT=json:%s: the report is not written whole: %m", json_path);
         return MPINPU_ERR_INVALID;
     }
     return MPINPU_OK;
