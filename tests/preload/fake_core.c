@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A core for contract.c: serves each function by the real one and adds 10 to what it returns. FAKE_CORE=decline in the
-   environment makes it decline. */
+   environment makes it decline, FAKE_CORE=slow
+   take so long that whoever calls meanwhile must wait. */
+#define _DEFAULT_SOURCE
 #include "shim/core.h"
 
 #include "fake_mpi.h"
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const core_table_t *real;
 
@@ -37,6 +40,9 @@ int mpinpu_core_open(const core_table_t *real_table, core_table_t *served)
         abort();
     }
     real = real_table;
+    if (mode != NULL && strcmp(mode, "slow") == 0) {
+        usleep(50000);
+    }
     served->entry[CORE_Allreduce] = (core_entry_t)allreduce;
     served->entry[CORE_Reduce_scatter] = (core_entry_t)reduce_scatter;
     served->entry[CORE_Reduce_scatter_block] = (core_entry_t)reduce_scatter_block;
