@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The job tests: programs that know nothing of the library, built by plain mpicc, and scripts that run them by mpirun.
 job_programs = \
-	tests/jobs/values
+	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/progress tests/jobs/remap \
+	tests/jobs/steady tests/jobs/threads tests/jobs/values
 job_scripts = \
-	tests/jobs/values.sh
+	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/ends.sh tests/jobs/errors.sh tests/jobs/progress.sh \
+	tests/jobs/threads.sh tests/jobs/values.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env

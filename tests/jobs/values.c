@@ -193,8 +193,8 @@ static void run_kinds(const pattern_type_t *type, const pattern_op_t *op, size_t
     free(counts);
 }
 
-/* Open MPI 4.1 takes MPI_UNSIGNED_LONG for a signed type and MPI_OFFSET for an unsigned one in MIN and MAX: not asked of
-   bare Open MPI. */
+/* Open MPI 4.1 takes MPI_UNSIGNED_LONG for a signed type and MPI_OFFSET for an unsigned one in MIN and MAX: not asked
+   of bare Open MPI. */
 static bool known_host_bug(const pattern_type_t *type, const pattern_op_t *op)
 {
     return !job.preloaded && (type->handle == MPI_UNSIGNED_LONG || type->handle == MPI_OFFSET) &&

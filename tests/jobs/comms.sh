@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Communicators: without leaks, in every kind and order; buffers that move; threads.
+# Closes traps 26, 27, 39.
+. "${srcdir:=.}/tests/jobs/job.sh"
+
+for ranks in $job_ranks; do
+    job_run "$ranks" windows comms dup
+    job_run "$ranks" windows comms kinds
+    job_run "$ranks" windows comms overlap "$ranks"
+done
+for ranks in 2 3 5 8; do
+    job_run "$ranks" messages comms dup
+    job_run "$ranks" messages comms kinds
+    job_run "$ranks" messages comms overlap 1$ranks
+done
+job_run 4 ucx comms overlap 20
+job_run -t 120 2 windows comms churn 10000
+job_run -t 120 2 messages comms churn 10000
+job_run -t 120 4 windows comms churn 10000
+for ranks in 2 3; do
+    job_run "$ranks" windows remap
+    job_run "$ranks" messages remap
+done
+job_run 2 ucx+messages remap
+job_run 2 ucx remap
+job_end
