@@ -218,7 +218,9 @@ static bool replace(memory_t *memory, size_t from, size_t to, const stretch_t *o
         return false;
     }
     memory->stretches = stretches;
-    memmove(&memory->stretches[from + n], &memory->stretches[to], (memory->n - to) * sizeof(*others));
+    if (memory->n > to) {
+        memmove(&memory->stretches[from + n], &memory->stretches[to], (memory->n - to) * sizeof(*others));
+    }
     for (size_t i = 0; i < n; i++) {
         memory->stretches[from + i] = others[i];
     }

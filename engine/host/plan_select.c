@@ -20,36 +20,55 @@ const plan_algorithm_t plan_algorithms[] = {
 
 typedef enum choice_kind { CHOICE_ALLREDUCE = 1, CHOICE_SCATTER = 2, CHOICE_ANY = 3 } choice_kind_t;
 
-/* A row is taken where the kind fits, the vector is at most max_bytes, there are at least min_ranks, and the algorithm
-   serves the parameters. */
+/* A row is taken where the kind fits, there are min_ranks to max_ranks ranks, the vector is at most max_bytes long and
+   at most max_bytes_a_rank times the ranks, and the algorithm serves the parameters. */
 typedef struct choice {
     choice_kind_t kind;
     uint32_t min_ranks;
+    uint32_t max_ranks;
     uint64_t max_bytes;
+    uint64_t max_bytes_a_rank;
     algorithm_row_t row;
 } choice_t;
 
-#define KIB(n) ((uint64_t)(n)*1024)
+#define KIB(n)    ((uint64_t)(n)*1024)
+#define ANY_RANKS 0, UINT32_MAX
+#define ANY_BYTES UINT64_MAX, UINT64_MAX
 
 /* Tried from the top. The last row serves everything. */
 static const choice_t choices[] = {
-    {CHOICE_ALLREDUCE, 9, KIB(2), ROW_flat},         {CHOICE_ALLREDUCE, 0, KIB(8), ROW_flat},
-    {CHOICE_SCATTER, 0, KIB(128), ROW_flat},         {CHOICE_ALLREDUCE, 0, KIB(128), ROW_slice},
-    {CHOICE_ANY, 0, UINT64_MAX, ROW_pipeline},       {CHOICE_SCATTER, 0, UINT64_MAX, ROW_flat},
-    {CHOICE_ALLREDUCE, 0, UINT64_MAX, ROW_slice},    {CHOICE_ALLREDUCE, 0, KIB(1), ROW_message_gather},
-    {CHOICE_ANY, 0, UINT64_MAX, ROW_message_direct},
+    /* One host. */
+    {CHOICE_ALLREDUCE, 17, UINT32_MAX, KIB(2), UINT64_MAX, ROW_doubling},
+    {CHOICE_ALLREDUCE, ANY_RANKS, UINT64_MAX, KIB(2), ROW_flat},
+    {CHOICE_SCATTER, ANY_RANKS, KIB(256), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, ANY_RANKS, KIB(128), UINT64_MAX, ROW_slice},
+    {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_pipeline},
+    {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_flat},
+    {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_slice},
+    /* Several hosts. */
+    {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_levels},
+    {CHOICE_ALLREDUCE, 0, 4, KIB(1), UINT64_MAX, ROW_message_gather},
+    {CHOICE_ALLREDUCE, ANY_RANKS, KIB(16), UINT64_MAX, ROW_message_doubling},
+    {CHOICE_ALLREDUCE, 33, UINT32_MAX, UINT64_MAX, KIB(4), ROW_message_doubling},
+    {CHOICE_ANY, 0, 32, UINT64_MAX, KIB(64), ROW_message_direct},
+    {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_message_ring},
+    {CHOICE_SCATTER, ANY_RANKS, UINT64_MAX, KIB(512), ROW_message_direct},
+    {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_message_ring},
+    {CHOICE_ALLREDUCE, ANY_RANKS, KIB(1), UINT64_MAX, ROW_message_gather},
+    {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_message_direct},
 };
 
 const plan_algorithm_t *plan_select(const plan_params_t *params)
 {
     const uint64_t bytes = plan_vector_bytes(params);
+    const uint32_t ranks = params->layout.nranks;
     const choice_kind_t kind = plan_is_allreduce(params) ? CHOICE_ALLREDUCE : CHOICE_SCATTER;
 
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const choice_t *choice = &choices[i];
         const plan_algorithm_t *algorithm = &plan_algorithms[choice->row];
-        if ((choice->kind & kind) != 0 && bytes <= choice->max_bytes && params->layout.nranks >= choice->min_ranks &&
-            algorithm->serves(params)) {
+        if ((choice->kind & kind) != 0 && ranks >= choice->min_ranks && ranks <= choice->max_ranks &&
+            bytes <= choice->max_bytes && bytes / ranks <= choice->max_bytes_a_rank && algorithm->serves(params)) {
             return algorithm;
         }
     }

@@ -12,11 +12,13 @@
 
 #include <stdlib.h>
 
-enum { WINDOW_SLOTS = 3 };
+enum { WINDOW_SLOTS = 3, NEAR_TURNS = 4 };
 
 /* Cuts of pipeline, to be tuned: bytes of a rank's piece of a chunk, and of a chunk. */
 static const uint64_t pipeline_piece_bytes = 32 * 1024;
 static const uint64_t pipeline_chunk_bytes = 512 * 1024;
+/* Chunks grow where there would be more than this, so that plans stay small. */
+static const uint64_t pipeline_rounds = 4096;
 
 static bool one_host(const plan_params_t *params)
 {
@@ -129,6 +131,16 @@ static void bring_in(plan_builder_t *builder, const window_chunks_t *chunks, uin
     }
 }
 
+/* At how many bytes fold and copy take turns; where a piece is very long, in at most NEAR_TURNS turns. */
+static uint64_t near_bytes(const window_chunks_t *chunks, uint64_t length)
+{
+    const uint64_t unit = chunks->blocks.unit;
+    const uint64_t share = plan_round_up((length + NEAR_TURNS - 1) / NEAR_TURNS, unit);
+    const uint64_t near = PLAN_NEAR_BYTES / unit * unit;
+
+    return share > near ? share : near;
+}
+
 /* Folds this rank's piece into `result`; an allreduce's also into its window, bit by bit so that it is read again from
    the first cache. */
 static void fold_piece(plan_builder_t *builder, const window_chunks_t *chunks, uint64_t round, plan_ref_t result)
@@ -137,8 +149,7 @@ static void fold_piece(plan_builder_t *builder, const window_chunks_t *chunks, u
     const uint32_t me = builder->params->me;
     const window_piece_t piece = piece_of(chunks, me, round);
     const bool mirrored = plan_is_allreduce(builder->params);
-    const uint64_t near = PLAN_NEAR_BYTES / chunks->blocks.unit * chunks->blocks.unit;
-    const uint64_t bytes = mirrored ? near : piece.length;
+    const uint64_t bytes = mirrored ? near_bytes(chunks, piece.length) : piece.length;
 
     for (uint64_t done = 0; done < piece.length; done += bytes) {
         const uint64_t length = plan_min(bytes, piece.length - done);
@@ -237,8 +248,12 @@ mpinpu_status_t plan_slice_build(const plan_params_t *params, plan_t *plan)
 static uint64_t pipeline_chunk(const plan_params_t *params)
 {
     const uint64_t unit = plan_unit(params->element);
+    const uint64_t bytes = plan_vector_bytes(params);
     uint64_t chunk = plan_min(params->layout.nranks * pipeline_piece_bytes, pipeline_chunk_bytes);
 
+    if (chunk < bytes / pipeline_rounds) {
+        chunk = bytes / pipeline_rounds;
+    }
     if (!plan_is_allreduce(params)) {
         chunk += params->layout.nranks * unit;
     }
