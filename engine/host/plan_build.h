@@ -68,6 +68,8 @@ static inline uint64_t plan_round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
+#define PLAN_KIB(n) ((uint64_t)(n)*1024)
+
 static inline uint64_t plan_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

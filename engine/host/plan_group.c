@@ -5,7 +5,7 @@
 #include "engine/host/plan_algorithms.h"
 
 /* From this many bytes a member on, the ring. */
-static const uint64_t ring_member_bytes = 16 * 1024;
+static const uint64_t ring_member_bytes = PLAN_KIB(16);
 
 static void swap_whole(plan_builder_t *builder, uint32_t peer, plan_ref_t inbox, plan_ref_t value, uint64_t length)
 {

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 /* Cuts, to be tuned: bytes of a lane's slice below which there is no further lane, and of a chunk. */
-static const uint64_t lane_bytes = 8 * 1024;
-static const uint64_t levels_chunk_bytes = 1024 * 1024;
+static const uint64_t lane_bytes = PLAN_KIB(8);
+static const uint64_t levels_chunk_bytes = PLAN_KIB(1024);
 
 typedef struct levels {
     plan_builder_t builder;

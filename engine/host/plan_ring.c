@@ -125,7 +125,7 @@ static uint64_t vector_slot_bytes(uint64_t length, uint64_t unit, uint32_t n)
 uint64_t plan_group_ring_scratch(const plan_params_t *params, const plan_group_t *group, uint64_t length)
 {
     /* A slot a segment, each longer than its share of the slice by less than two units. */
-    return length / group->n + 2 * RING_SEGMENTS * plan_unit(params->element);
+    return length / group->n + (uint64_t)2 * RING_SEGMENTS * plan_unit(params->element);
 }
 
 void plan_group_ring(plan_builder_t *builder, const plan_group_t *group, plan_ref_t dst, plan_ref_t src,
@@ -253,7 +253,7 @@ static mpinpu_status_t blocks_build(const plan_params_t *params, plan_t *plan)
         longest = segment.length > longest ? segment.length : longest;
     }
     scatter.slot_bytes = plan_round_up(longest, PLAN_LINE);
-    scatter.slots = plan_tmp_take(&builder, 2 * scatter.ring.segments * scatter.slot_bytes);
+    scatter.slots = plan_tmp_take(&builder, (uint64_t)2 * scatter.ring.segments * scatter.slot_bytes);
     run_blocks(&scatter);
     plan_blocks_close(&scatter.blocks);
     return builder.status;

@@ -31,30 +31,29 @@ typedef struct choice {
     algorithm_row_t row;
 } choice_t;
 
-#define KIB(n)    ((uint64_t)(n)*1024)
 #define ANY_RANKS 0, UINT32_MAX
 #define ANY_BYTES UINT64_MAX, UINT64_MAX
 
 /* Tried from the top. The last row serves everything. */
 static const choice_t choices[] = {
     /* One host. */
-    {CHOICE_ALLREDUCE, 17, UINT32_MAX, KIB(2), UINT64_MAX, ROW_doubling},
-    {CHOICE_ALLREDUCE, ANY_RANKS, UINT64_MAX, KIB(2), ROW_flat},
-    {CHOICE_SCATTER, ANY_RANKS, KIB(256), UINT64_MAX, ROW_flat},
-    {CHOICE_ALLREDUCE, ANY_RANKS, KIB(128), UINT64_MAX, ROW_slice},
+    {CHOICE_ALLREDUCE, 17, UINT32_MAX, PLAN_KIB(2), UINT64_MAX, ROW_doubling},
+    {CHOICE_ALLREDUCE, ANY_RANKS, UINT64_MAX, PLAN_KIB(2), ROW_flat},
+    {CHOICE_SCATTER, ANY_RANKS, PLAN_KIB(256), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(128), UINT64_MAX, ROW_slice},
     {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_pipeline},
     {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_flat},
     {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_slice},
     /* Several hosts. */
     {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_levels},
-    {CHOICE_ALLREDUCE, 0, 4, KIB(1), UINT64_MAX, ROW_message_gather},
-    {CHOICE_ALLREDUCE, ANY_RANKS, KIB(16), UINT64_MAX, ROW_message_doubling},
-    {CHOICE_ALLREDUCE, 33, UINT32_MAX, UINT64_MAX, KIB(4), ROW_message_doubling},
-    {CHOICE_ANY, 0, 32, UINT64_MAX, KIB(64), ROW_message_direct},
+    {CHOICE_ALLREDUCE, 0, 4, PLAN_KIB(1), UINT64_MAX, ROW_message_gather},
+    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(16), UINT64_MAX, ROW_message_doubling},
+    {CHOICE_ALLREDUCE, 33, UINT32_MAX, UINT64_MAX, PLAN_KIB(4), ROW_message_doubling},
+    {CHOICE_ANY, 0, 32, UINT64_MAX, PLAN_KIB(64), ROW_message_direct},
     {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_message_ring},
-    {CHOICE_SCATTER, ANY_RANKS, UINT64_MAX, KIB(512), ROW_message_direct},
+    {CHOICE_SCATTER, ANY_RANKS, UINT64_MAX, PLAN_KIB(512), ROW_message_direct},
     {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_message_ring},
-    {CHOICE_ALLREDUCE, ANY_RANKS, KIB(1), UINT64_MAX, ROW_message_gather},
+    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(1), UINT64_MAX, ROW_message_gather},
     {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_message_direct},
 };
 

@@ -15,8 +15,8 @@
 enum { WINDOW_SLOTS = 3, NEAR_TURNS = 4 };
 
 /* Cuts of pipeline, to be tuned: bytes of a rank's piece of a chunk, and of a chunk. */
-static const uint64_t pipeline_piece_bytes = 32 * 1024;
-static const uint64_t pipeline_chunk_bytes = 512 * 1024;
+static const uint64_t pipeline_piece_bytes = PLAN_KIB(32);
+static const uint64_t pipeline_chunk_bytes = PLAN_KIB(512);
 /* Chunks grow where there would be more than this, so that plans stay small. */
 static const uint64_t pipeline_rounds = 4096;
 
