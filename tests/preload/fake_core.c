@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A core for contract.c: serves each function by the real one and adds 10 to what it returns. FAKE_CORE=decline in the
-   environment makes it decline, FAKE_CORE=slow
-   take so long that whoever calls meanwhile must wait. */
+   environment makes it decline; FAKE_CORE=slow makes it take so long that whoever calls meanwhile must wait. */
 #define _DEFAULT_SOURCE
 #include "shim/core.h"
 

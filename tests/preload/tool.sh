@@ -59,6 +59,16 @@ run "$tool" run --mpirun "$dir/absent" -np 1 true
 same "run: an absent mpirun: exit status" 127 "$status"
 like "run: an absent mpirun: one line" "^mpinpu: $dir/absent does not start: No such file" "$err"
 
+# The mpirun in PATH is taken if it is Open MPI's.
+mkdir "$dir/path"
+printf '#!/bin/bash\necho "mpirun (Open MPI) 9.9.9"\nprintf "<%%s>" "$@"\n' >"$dir/path/mpirun"
+chmod +x "$dir/path/mpirun"
+run env PATH="$dir/path:$PATH" "$tool" run -np 3 program
+same "run: Open MPI's mpirun in PATH" "mpirun (Open MPI) 9.9.9"$'\n'"<-x><LD_PRELOAD=$library><-np><3><program>" "$out$err"
+printf '#!/bin/bash\necho "HYDRA build details:"\n' >"$dir/path/mpirun"
+run env PATH="$dir/path:$PATH" "$tool" run -np 1 sh -c "$show"
+same "run: another MPI's mpirun in PATH" "rank: $library" "$out$err"
+
 build "$MPICC" "$dir/calls" calls.c
 run "$tool" run -np 2 -x MPINPU_REPORT="json:$dir/report" "$dir/calls"
 same "run: an MPI program" "right" "$out$err"
