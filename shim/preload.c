@@ -187,22 +187,34 @@ static const brand_t *brand_of(void *handle, const struct link_map *object, cons
 /* Paths of the loaded objects, in the order in which they are searched. */
 typedef struct paths {
     size_t count;
-    char *path[1024];
+    size_t room;
+    char **path;
 } paths_t;
 
 /* Copies, since the names are safe only under the lock that dl_iterate_phdr holds, and nothing may be opened under it.
- */
+   For want of memory it ends the walk: an MPI library not seen is treated as one not known. */
 static int paths_add(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     paths_t *paths = context;
 
     (void)bytes;
-    if (strchr(info->dlpi_name, '/') != NULL && paths->count < sizeof paths->path / sizeof paths->path[0]) {
-        char *copy = strdup(info->dlpi_name);
-        if (copy != NULL) {
-            paths->path[paths->count++] = copy;
-        }
+    if (strchr(info->dlpi_name, '/') == NULL) { /* the program itself, the kernel's own object */
+        return 0;
     }
+    if (paths->count == paths->room) {
+        size_t room = 2 * paths->room + 64;
+        char **path = realloc(paths->path, room * sizeof *path);
+        if (path == NULL) {
+            return 1;
+        }
+        paths->room = room;
+        paths->path = path;
+    }
+    paths->path[paths->count] = strdup(info->dlpi_name);
+    if (paths->path[paths->count] == NULL) {
+        return 1;
+    }
+    paths->count++;
     return 0;
 }
 
@@ -212,7 +224,7 @@ static int paths_add(struct dl_phdr_info *info, size_t bytes, void *context)
 static bool library_find(library_t *library)
 {
     const struct link_map *self = object_holding(&real);
-    static paths_t paths; /* only in the resolver, which runs once; too large for the stacks of some threads */
+    paths_t paths = {0};
 
     *library = (library_t){0};
     dl_iterate_phdr(paths_add, &paths);
@@ -239,6 +251,7 @@ static bool library_find(library_t *library)
         }
         *library = (library_t){.handle = handle, .object = object, .brand = brand, .marker = marker};
     }
+    free(paths.path);
     return library->handle != NULL;
 }
 
