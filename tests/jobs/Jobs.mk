@@ -1,21 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The job tests: programs that know nothing of the library, built by plain mpicc, and scripts that run them by mpirun.
 job_programs = \
-	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/progress tests/jobs/remap \
+	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/forbid \
+	tests/jobs/large tests/jobs/progress tests/jobs/remap \
 	tests/jobs/steady tests/jobs/threads tests/jobs/values
 job_scripts = \
-	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/ends.sh tests/jobs/errors.sh tests/jobs/progress.sh \
+	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
+	tests/jobs/fortran.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh tests/jobs/python.sh \
 	tests/jobs/threads.sh tests/jobs/values.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
-EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/job.sh
+EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/job.sh tests/jobs/arrays.py tests/jobs/fortran.F90
 CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c -lm
+
+job_fortran = tests/jobs/fortran_mpif_h tests/jobs/fortran_use_mpi tests/jobs/fortran_use_mpi_f08
+if HAVE_FORTRAN
+check_SCRIPTS += $(job_fortran)
+endif
+CLEANFILES += $(job_fortran)
+
+# Old bindings have one implicit interface for all types: -w and -fallow-argument-mismatch are for them.
+$(job_fortran): tests/jobs/fortran.F90
+	$(AM_V_CCLD)$(MKDIR_P) $@.modules && case $@ in \
+	  *mpif_h) flags='-DMPIF_H -w -fallow-argument-mismatch' ;; \
+	  *f08) flags=-DUSE_MPI_F08 ;; \
+	  *) flags=-DUSE_MPI ;; \
+	esac && $(MPIFORT) -O2 -g $$flags -J $@.modules -o $@ $(srcdir)/tests/jobs/fortran.F90 && rm -rf $@.modules
 
 # What the scripts need to know of configure's findings.
 tests/jobs/job.env: Makefile
