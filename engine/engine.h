@@ -21,6 +21,7 @@ typedef struct engine_compared {
 } engine_compared_t;
 
 typedef struct engine_config {
+    bool enabled;         /* false: the engine takes part in agreements, to say that it is switched off */
     bool windows;         /* ranks of one host share memory */
     size_t window_bytes;  /* upper bound of all windows of this host, bytes */
     bool reproducible;    /* the same bits whatever the placement and the algorithm */

@@ -1,13 +1,232 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The served functions: each call becomes a collective, is decided on, and goes to the engine or to the host MPI. */
 #include "shim/core.h"
+
+#include "engine/host/kernels.h"
+#include "mpi_compat/reduction.h"
+#include "shim/process.h"
+
+/* One call as it came in. `counts` is for reduce_scatter, else `count` holds. */
+typedef struct call {
+    core_function_t function;
+    collective_kind_t kind;
+    const void *sendbuf;
+    void *recvbuf;
+    int count;
+    const int *counts;
+    MPI_Datatype datatype;
+    MPI_Op op;
+    MPI_Comm comm;
+} call_t;
+
+/* MPI 3.1, sections 5.9.6 and 5.10. */
+typedef int count_function_t(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+typedef int counts_function_t(const void *, void *, const int *, MPI_Datatype, MPI_Op, MPI_Comm);
+
+static const reason_t answer_reasons[] = {
+    [COMPAT_SERVED] = REASON_ENGINE,
+    [COMPAT_USER_OP] = REASON_USER_OP,
+    [COMPAT_DERIVED_TYPE] = REASON_DERIVED_TYPE,
+    [COMPAT_NOT_DEFINED] = REASON_NOT_DEFINED,
+};
+
+static inline bool process_runs(void)
+{
+    return atomic_load_explicit(&process.phase, memory_order_acquire) == PROCESS_RUNS || process_start();
+}
+
+static int call_real(const call_t *call)
+{
+    core_entry_t real = process.real->entry[call->function];
+
+    if (call->kind == COLLECTIVE_REDUCE_SCATTER) {
+        return ((counts_function_t *)real)(call->sendbuf, call->recvbuf, call->counts, call->datatype, call->op,
+                                           call->comm);
+    }
+    return ((count_function_t *)real)(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op, call->comm);
+}
+
+/* What the host MPI would refuse, or crash on, is left to it. A sendbuf that is the recvbuf means in place: Open MPI
+   takes it so, and whether a rank does it is local knowledge. */
+static inline bool call_buffers_valid(const call_t *call, size_t received)
+{
+    return call->recvbuf != MPI_IN_PLACE && call->sendbuf != NULL && (call->recvbuf != NULL || received == 0) &&
+           !(call->sendbuf == MPI_IN_PLACE && call->recvbuf == NULL);
+}
+
+/* The elements of all blocks; false where a count is negative. */
+static bool call_counts_sum(const call_t *call, int size, size_t *total)
+{
+    size_t sum = 0;
+
+    for (int r = 0; r < size; r++) {
+        if (call->counts[r] < 0) {
+            return false;
+        }
+        sum += (size_t)call->counts[r];
+    }
+    *total = sum;
+    return true;
+}
+
+/* Elements of the whole input, by the communicator's size, in `total`; the reason not to go on, or REASON_ENGINE. */
+static inline reason_t call_measure(const call_t *call, const comm_state_t *state, size_t *total)
+{
+    size_t received = (size_t)call->count;
+
+    *total = (size_t)call->count;
+    if (call->kind == COLLECTIVE_REDUCE_SCATTER) {
+        if (!call_counts_sum(call, state->size, total)) {
+            return REASON_INVALID_ARGUMENT;
+        }
+        received = (size_t)call->counts[state->rank];
+    } else if (call->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
+        *total *= (size_t)state->size;
+    }
+    if (*total == 0) {
+        return REASON_ZERO_COUNT;
+    }
+    return call_buffers_valid(call, received) ? REASON_ENGINE : REASON_INVALID_ARGUMENT;
+}
+
+/* Decides by what MPI requires to be equal on all ranks, and by what the ranks agreed on when the communicator's state
+   was made; an invalid argument is the exception: the host MPI then answers this rank. */
+static inline reason_t call_decide(const call_t *call, const collective_t *collective, comm_state_t **state,
+                                   size_t *total)
+{
+    reason_t reason = REASON_ENGINE;
+    comm_state_t *found;
+
+    if (call->kind == COLLECTIVE_REDUCE_SCATTER ? call->counts == NULL : call->count <= 0) {
+        return call->kind != COLLECTIVE_REDUCE_SCATTER && call->count == 0 ? REASON_ZERO_COUNT
+                                                                           : REASON_INVALID_ARGUMENT;
+    }
+    found = comm_state_recent(call->comm);
+    if (found == NULL) {
+        found = comm_state_make(call->comm, &reason);
+        if (found == NULL) {
+            return reason;
+        }
+    }
+    *state = found;
+    if (found->reason != REASON_ENGINE && found->reason != REASON_ONE_RANK) {
+        return found->reason;
+    }
+    reason = call_measure(call, found, total);
+    if (reason != REASON_ENGINE || found->reason == REASON_ONE_RANK) {
+        return reason == REASON_ENGINE ? REASON_ONE_RANK : reason;
+    }
+    if (process.min_bytes > 0 && *total * dtype_size(collective->dtype) < process.min_bytes) {
+        return REASON_MIN_BYTES;
+    }
+    return process.vtable->supports(process.engine, collective->dtype, collective->op) ? REASON_ENGINE
+                                                                                       : REASON_NO_KERNEL;
+}
+
+/* Runs the collective and answers as an MPI function does. */
+static inline int call_run(const call_t *call, const comm_state_t *state, const collective_t *collective)
+{
+    mpinpu_status_t status = process.vtable->run(state->engine_comm, collective);
+
+    if (status == MPINPU_OK) {
+        return MPI_SUCCESS;
+    }
+    int code = status == MPINPU_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+    (void)PMPI_Comm_call_errhandler(call->comm, code);
+    return code;
+}
+
+/* The whole way of a call; inlined into each served function, where the kind is known. */
+static inline __attribute__((always_inline)) int call_serve(const call_t *call)
+{
+    collective_t collective = {.kind = call->kind, .count = (size_t)call->count, .counts = call->counts};
+    comm_state_t *state = NULL;
+    size_t total = 0;
+    int code;
+
+    if (!process_runs()) {
+        return call_real(call);
+    }
+    uint64_t begin = process.report != NULL ? process_clock() : 0;
+    compat_answer_t answer = compat_reduction_find(call->datatype, call->op, &collective.dtype, &collective.op);
+    reason_t reason = answer_reasons[answer];
+
+    if (reason == REASON_ENGINE) {
+        reason = call_decide(call, &collective, &state, &total);
+    }
+    if (reason == REASON_ENGINE || reason == REASON_ONE_RANK) {
+        collective.recv = call->recvbuf;
+        collective.send = call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
+    }
+    if (reason == REASON_ENGINE) {
+        code = call_run(call, state, &collective);
+    } else if (reason == REASON_ONE_RANK) {
+        kernel_copy(collective.dtype, collective.recv, collective.send, total);
+        code = MPI_SUCCESS;
+    } else {
+        code = call_real(call);
+    }
+    if (process.report != NULL) {
+        bool known = answer == COMPAT_SERVED;
+        report_call(process.report, call->kind, known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
+                    known ? total * dtype_size(collective.dtype) : 0, reason, process_clock() - begin);
+    }
+    return code;
+}
+
+static int core_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                          MPI_Comm comm)
+{
+    return call_serve(&(call_t){.function = CORE_Allreduce,
+                                .kind = COLLECTIVE_ALLREDUCE,
+                                .sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .count = count,
+                                .datatype = datatype,
+                                .op = op,
+                                .comm = comm});
+}
+
+static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                     MPI_Comm comm)
+{
+    return call_serve(&(call_t){.function = CORE_Reduce_scatter_block,
+                                .kind = COLLECTIVE_REDUCE_SCATTER_BLOCK,
+                                .sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .count = count,
+                                .datatype = datatype,
+                                .op = op,
+                                .comm = comm});
+}
+
+static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, MPI_Datatype datatype, MPI_Op op,
+                               MPI_Comm comm)
+{
+    return call_serve(&(call_t){.function = CORE_Reduce_scatter,
+                                .kind = COLLECTIVE_REDUCE_SCATTER,
+                                .sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .counts = counts,
+                                .datatype = datatype,
+                                .op = op,
+                                .comm = comm});
+}
 
 __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *real, core_table_t *served)
 {
+    static const core_entry_t entries[CORE_FUNCTION_COUNT] = {
+        [CORE_Allreduce] = (core_entry_t)core_allreduce,
+        [CORE_Reduce_scatter] = (core_entry_t)core_reduce_scatter,
+        [CORE_Reduce_scatter_block] = (core_entry_t)core_reduce_scatter_block,
+    };
+
     if (real->abi != MPINPU_CORE_ABI || real->functions != CORE_FUNCTION_COUNT) {
         return 1;
     }
+    process.real = real;
     for (int f = 0; f < CORE_FUNCTION_COUNT; f++) {
-        served->entry[f] = real->entry[f];
+        served->entry[f] = real->entry[f] != NULL ? entries[f] : NULL;
     }
     return 0;
 }

@@ -1,3 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The host engine: communicators, regions, executor.
-engine_host_sources =
+engine_host_sources = \
+	engine/host/comm.c \
+	engine/host/executor.c engine/host/executor.h \
+	engine/host/host.c engine/host/host.h \
+	engine/host/plan_store.c \
+	engine/host/region.c engine/host/region.h \
+	engine/host/tiny.c engine/host/tiny.h \
+	engine/host/wait.c engine/host/wait.h

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/host/executor.h"
+
+#include "engine/host/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A tag is the communicator's id, the low bits of the collective's sequence and the sender's rank. Ids are not reused,
+   so only collectives of one communicator could meet, and those are never 4096 apart. */
+enum { TAG_ID_SHIFT = 32, TAG_SEQUENCE_SHIFT = 20, TAG_SEQUENCE_MASK = 0xfff };
+
+mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const plan_t *plan,
+                               const collective_t *collective, const void *send, void *recv, void *tmp)
+{
+    *executor = (executor_t){
+        .comm = comm,
+        .plan = plan,
+        .fold = kernel_fold_find(collective->dtype, collective->op),
+        .dtype = collective->dtype,
+        .element = dtype_size(collective->dtype),
+        /* No step has PLAN_SEND as its destination. */
+        .space = {[PLAN_SEND] = (unsigned char *)(uintptr_t)send, [PLAN_RECV] = recv, [PLAN_TMP] = tmp},
+        .parity = (unsigned)(comm->sequence & 1),
+        .base = comm->base,
+        .tag = (uint64_t)comm->id << TAG_ID_SHIFT | (comm->sequence & TAG_SEQUENCE_MASK) << TAG_SEQUENCE_SHIFT,
+    };
+    if (plan->nmessages > 0) {
+        executor->requests = calloc(plan->nmessages, sizeof *executor->requests);
+        if (executor->requests == NULL) {
+            return MPINPU_ERR_NO_MEMORY;
+        }
+    }
+    comm->base += plan->ticks;
+    return MPINPU_OK;
+}
+
+void executor_end(executor_t *executor)
+{
+    for (size_t m = executor->completed; m < executor->started; m++) {
+        transport_request_cancel(executor->comm->engine->transport, &executor->requests[m]);
+    }
+    free(executor->requests);
+    executor->requests = NULL;
+}
+
+static inline unsigned char *executor_address(const executor_t *executor, const plan_ref_t *ref)
+{
+    unsigned char *base = ref->space == PLAN_WINDOW ? executor->comm->ranks[ref->rank].half[executor->parity]
+                                                    : executor->space[ref->space];
+    return base + ref->offset;
+}
+
+static void executor_fold(executor_t *executor, const plan_step_t *step)
+{
+    const void **sources = executor->comm->sources;
+    const plan_ref_t *refs = executor->plan->refs + step->first;
+
+    for (uint32_t s = 0; s < step->nsrc; s++) {
+        sources[s] = executor_address(executor, &refs[s]);
+    }
+    executor->fold(executor_address(executor, &step->dst), sources, step->nsrc, step->length / executor->element);
+}
+
+static void executor_copy(executor_t *executor, const plan_step_t *step)
+{
+    unsigned char *dst = executor_address(executor, &step->dst);
+    const unsigned char *src = executor_address(executor, &step->src);
+
+    if (step->dst.space == PLAN_RECV && dtype_padded(executor->dtype)) {
+        kernel_copy(executor->dtype, dst, src, step->length / executor->element);
+    } else if (dst != src) {
+        memcpy(dst, src, step->length);
+    }
+}
+
+/* Whether rank's counter has come to `tick`. */
+static inline bool executor_heard(const executor_t *executor, uint32_t rank, uint64_t tick)
+{
+    const region_head_t *head = executor->comm->ranks[rank].region;
+
+    /* Acquire: what the peer stored before it published is visible to the steps that follow. */
+    return atomic_load_explicit(&head->counter, memory_order_acquire) >= tick;
+}
+
+static bool executor_awaits_done(executor_t *executor, const plan_step_t *step)
+{
+    uint64_t tick = executor->base + step->value;
+
+    if (step->peer != PLAN_ALL_RANKS) {
+        return executor_heard(executor, step->peer, tick);
+    }
+    for (; executor->awaited < executor->comm->size; executor->awaited++) {
+        if (executor->awaited != executor->comm->rank && !executor_heard(executor, executor->awaited, tick)) {
+            return false;
+        }
+    }
+    executor->awaited = 0;
+    return true;
+}
+
+static mpinpu_status_t executor_messages_done(executor_t *executor, const plan_step_t *step)
+{
+    while (executor->completed < step->value) {
+        mpinpu_status_t status =
+            transport_request_test(executor->comm->engine->transport, &executor->requests[executor->completed]);
+        if (status == MPINPU_IN_PROGRESS) {
+            transport_progress(executor->comm->engine->transport);
+            status =
+                transport_request_test(executor->comm->engine->transport, &executor->requests[executor->completed]);
+        }
+        if (status != MPINPU_OK) {
+            return status;
+        }
+        executor->completed++;
+    }
+    return MPINPU_OK;
+}
+
+static mpinpu_status_t executor_message(executor_t *executor, const plan_step_t *step)
+{
+    engine_comm_t *comm = executor->comm;
+    transport_request_t *request = &executor->requests[executor->started];
+    mpinpu_status_t status;
+
+    if (step->kind == PLAN_MESSAGE_SEND) {
+        status = transport_send(comm->engine->transport, comm->ranks[step->peer].peer, executor->tag | comm->rank,
+                                executor_address(executor, &step->src), step->length, request);
+    } else {
+        status = transport_receive(comm->engine->transport, executor->tag | step->peer,
+                                   executor_address(executor, &step->dst), step->length, request);
+    }
+    if (status == MPINPU_OK) {
+        executor->started++;
+    }
+    return status;
+}
+
+/* One step: MPINPU_IN_PROGRESS when it has to wait. */
+static mpinpu_status_t executor_step(executor_t *executor, const plan_step_t *step)
+{
+    switch ((plan_step_kind_t)step->kind) {
+    case PLAN_COPY:
+        executor_copy(executor, step);
+        return MPINPU_OK;
+    case PLAN_FOLD:
+        executor_fold(executor, step);
+        return MPINPU_OK;
+    case PLAN_PUBLISH:
+        /* Release: all stores of the steps before are visible to who reads this value. */
+        atomic_store_explicit(&executor->comm->ranks[executor->comm->rank].region->counter,
+                              executor->base + step->value, memory_order_release);
+        return MPINPU_OK;
+    case PLAN_AWAIT:
+        return executor_awaits_done(executor, step) ? MPINPU_OK : MPINPU_IN_PROGRESS;
+    case PLAN_MESSAGE_SEND:
+    case PLAN_MESSAGE_RECEIVE:
+        return executor_message(executor, step);
+    case PLAN_COMPLETE:
+        return executor_messages_done(executor, step);
+    }
+    return MPINPU_ERR_INVALID;
+}
+
+mpinpu_status_t executor_advance(executor_t *executor, bool blocking)
+{
+    const plan_t *plan = executor->plan;
+
+    while (executor->step < plan->nsteps) {
+        const plan_step_t *step = &plan->steps[executor->step];
+        mpinpu_status_t status = executor_step(executor, step);
+
+        if (status == MPINPU_IN_PROGRESS && blocking) {
+            wait_t wait = {0};
+            do {
+                wait_step(executor->comm->engine, &wait);
+                status = executor_step(executor, step);
+            } while (status == MPINPU_IN_PROGRESS);
+        }
+        if (status != MPINPU_OK) {
+            return status;
+        }
+        executor->step++;
+    }
+    return MPINPU_OK;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/host/host.h"
+
+#include "engine/host/executor.h"
+#include "engine/host/tiny.h"
+#include "transport/log.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* More than this a process does not need, however large the host's share. */
+static const size_t window_most = (size_t)16 << 20;
+/* Scratch memory larger than this is given back after each collective. */
+static const size_t tmp_kept = (size_t)64 << 20;
+
+enum { EAGER_POLLS = 200, SPIN_POLLS = 600, CROWDED_POLLS = 8 };
+
+/* CPUs this host's ranks share. A rank that is bound sees only its own, so then all of the machine's count. */
+static int host_cpus(int local_ranks)
+{
+    cpu_set_t allowed;
+    int mine = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+
+    return mine >= local_ranks ? mine : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static void host_window_open(engine_t *engine)
+{
+    void *base = NULL;
+    size_t bytes = 0;
+
+    engine->window_status =
+        transport_window_map(engine->transport, &base, &bytes, engine->window_why, sizeof engine->window_why);
+    if (engine->window_status == MPINPU_OK) {
+        engine->window_status = region_pool_open(base, bytes, &engine->regions);
+    }
+    if (engine->window_status == MPINPU_OK) {
+        engine->window = base;
+    } else {
+        log_info("no window: %s", engine->window_why);
+    }
+}
+
+static void host_transport_open(engine_t *engine)
+{
+    size_t most = engine->config.window_bytes / (size_t)engine->config.local_ranks;
+    size_t share = most < window_most ? most : window_most;
+    transport_config_t config = {.window_bytes = engine->config.windows ? share / 4096 * 4096 : 0,
+                                 .thread_multiple = engine->config.thread_multiple};
+
+    engine->status = transport_open(&config, &engine->transport, engine->why, sizeof engine->why);
+    if (engine->status != MPINPU_OK) {
+        log_info("the host engine cannot run here: %s", engine->why);
+    } else if (engine->config.windows) {
+        host_window_open(engine);
+    } else {
+        engine->window_status = MPINPU_ERR_UNSUPPORTED;
+    }
+}
+
+static mpinpu_status_t host_open(const engine_config_t *config, engine_t **engine)
+{
+    engine_t *made = calloc(1, sizeof *made);
+
+    if (made == NULL) {
+        return MPINPU_ERR_NO_MEMORY;
+    }
+    made->config = *config;
+    made->next_comm_id = 1;
+    pthread_mutex_init(&made->lock, NULL);
+    made->crowded = config->local_ranks > host_cpus(config->local_ranks);
+    made->eager_polls = made->crowded ? CROWDED_POLLS : EAGER_POLLS;
+    made->spin_polls = made->crowded ? CROWDED_POLLS : SPIN_POLLS;
+
+    if (config->enabled) {
+        host_transport_open(made);
+    } else {
+        made->status = MPINPU_ERR_UNSUPPORTED;
+        (void)snprintf(made->why, sizeof made->why, "the engine is switched off");
+    }
+    *engine = made;
+    return MPINPU_OK;
+}
+
+static void host_close(engine_t *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    transport_close(engine->transport);
+    region_pool_close(engine->regions);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine);
+}
+
+static bool host_supports(const engine_t *engine, dtype_t dtype, op_t op)
+{
+    (void)engine;
+    return kernel_fold_find(dtype, op) != NULL;
+}
+
+/* Runs a plan on given buffers. */
+static mpinpu_status_t host_run_buffers(engine_comm_t *comm, const collective_t *collective, const void *send,
+                                        void *recv)
+{
+    executor_t executor;
+    const plan_t *plan = NULL;
+    void *tmp = NULL;
+    mpinpu_status_t status = host_plan_get(comm, collective, send == recv, &plan);
+
+    if (status != MPINPU_OK) {
+        return status;
+    }
+    if (plan->tmp_bytes > 0) {
+        tmp = host_comm_tmp(comm, plan->tmp_bytes);
+        if (tmp == NULL) {
+            return MPINPU_ERR_NO_MEMORY;
+        }
+    }
+    status = executor_begin(&executor, comm, plan, collective, send, recv, tmp);
+    if (status == MPINPU_OK) {
+        status = executor_advance(&executor, true);
+    }
+    executor_end(&executor);
+    if (comm->tmp_bytes > tmp_kept) {
+        free(comm->tmp);
+        comm->tmp = NULL;
+        comm->tmp_bytes = 0;
+    }
+    return status;
+}
+
+/* Elements with gaps: messages carry whole elements and would write the gaps of the user's buffer, so they go to a
+   buffer of ours first. */
+static mpinpu_status_t host_run_padded(engine_comm_t *comm, const collective_t *collective)
+{
+    size_t count =
+        collective->kind == COLLECTIVE_ALLREDUCE ? collective->count : host_block_count(collective, comm->rank);
+    void *recv = calloc(count > 0 ? count : 1, dtype_size(collective->dtype));
+
+    if (recv == NULL) {
+        return MPINPU_ERR_NO_MEMORY;
+    }
+    mpinpu_status_t status = host_run_buffers(comm, collective, collective->send, recv);
+    if (status == MPINPU_OK) {
+        kernel_copy(collective->dtype, collective->recv, recv, count);
+    }
+    free(recv);
+    return status;
+}
+
+static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
+{
+    if (comm->status != MPINPU_OK) {
+        return comm->status;
+    }
+    comm->sequence++;
+    if (comm->tiny) {
+        size_t bytes = host_total_count(collective, comm->size) * dtype_size(collective->dtype);
+        if (bytes <= REGION_TINY_BYTES) {
+            tiny_run(comm, collective, bytes, comm->sequence);
+            return MPINPU_OK;
+        }
+    }
+    mpinpu_status_t status = dtype_padded(collective->dtype) && comm->nhosts > 1
+                                 ? host_run_padded(comm, collective)
+                                 : host_run_buffers(comm, collective, collective->send, collective->recv);
+    if (status != MPINPU_OK) {
+        log_warn("%s failed: %s", collective_kind_name(collective->kind), status_name(status));
+        comm->status = status;
+    }
+    return status;
+}
+
+static void host_describe(engine_t *engine, void (*line)(void *context, const char *text), void *context)
+{
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "kernels for %s", kernel_isa_name());
+    line(context, text);
+    if (engine->status != MPINPU_OK) {
+        (void)snprintf(text, sizeof text, "the host engine cannot run here: %s", engine->why);
+        line(context, text);
+        return;
+    }
+    transport_describe(engine->transport, line, context);
+    if (!engine->config.windows) {
+        line(context, "windows are switched off");
+    } else if (engine->window_status != MPINPU_OK) {
+        (void)snprintf(text, sizeof text, "no window: %s", engine->window_why);
+        line(context, text);
+    } else {
+        line(context, "a window can be made");
+    }
+}
+
+const engine_vtable_t engine_host = {
+    .name = "host",
+    .open = host_open,
+    .close = host_close,
+    .comm_open = host_comm_open,
+    .comm_close = host_comm_close,
+    .supports = host_supports,
+    .run = host_run,
+    .describe = host_describe,
+};

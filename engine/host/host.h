@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host engine's own objects, shared by the files of this folder. */
+#ifndef ENGINE_HOST_HOST_H
+#define ENGINE_HOST_HOST_H
+
+#include "engine/engine.h"
+#include "engine/host/kernels.h"
+#include "engine/host/plan.h"
+#include "engine/host/region.h"
+#include "transport/transport.h"
+
+#include <pthread.h>
+
+enum { HOST_WHY_BYTES = 96, HOST_PLANS_KEPT = 8 };
+
+/* The engine in this process. */
+struct engine {
+    engine_config_t config;
+    mpinpu_status_t status; /* why it cannot run here, or MPINPU_OK */
+    char why[HOST_WHY_BYTES];
+    transport_t *transport;
+    mpinpu_status_t window_status; /* why it has no window, or MPINPU_OK */
+    char window_why[HOST_WHY_BYTES];
+    unsigned char *window;
+    region_pool_t *regions;
+    pthread_mutex_t lock;       /* next_comm_id */
+    uint32_t next_comm_id;      /* larger than any id used in this process */
+    _Atomic bool window_warned; /* relaxed: said once, twice in a race */
+    bool crowded;               /* more ranks on this host than CPUs */
+    unsigned eager_polls;       /* polls at full speed, then with a pause, */
+    unsigned spin_polls;        /* then with progress of everything else */
+};
+
+/* A plan with what it was made for. */
+typedef struct host_plan {
+    bool valid;
+    bool in_place;
+    collective_kind_t kind;
+    size_t count;
+    size_t element;
+    bool raw;
+    int *counts; /* copy, reduce_scatter */
+    plan_t plan;
+} host_plan_t;
+
+/* What this rank knows of another rank of a communicator. */
+typedef struct host_rank {
+    transport_peer_t *peer;
+    region_head_t *region;  /* its region, NULL without a common window */
+    unsigned char *half[2]; /* its data */
+} host_rank_t;
+
+/* A communicator's state. One caller at a time. */
+struct engine_comm {
+    engine_t *engine;
+    uint32_t rank;
+    uint32_t size;
+    uint32_t id;            /* the same on all ranks, never used before in any of these processes */
+    mpinpu_status_t status; /* not MPINPU_OK once a collective failed */
+    bool tiny;              /* all ranks share windows, and are few enough for the straight path */
+    bool windows;
+    uint64_t sequence; /* collectives begun */
+    uint64_t base;     /* ticks of the collectives before */
+    host_rank_t *ranks;
+    uint32_t *host_of;
+    uint32_t nhosts;
+    size_t region; /* offset of my region, */
+    size_t half;   /* and what plans may use of it and of everybody's */
+    bool has_region;
+    const void **sources; /* scratch for folds, `size` entries */
+    void *tmp;
+    size_t tmp_bytes;
+    host_plan_t plans[HOST_PLANS_KEPT];
+    unsigned plan_last; /* the one used last */
+    unsigned plan_next; /* the one to replace next */
+};
+
+/* comm.c */
+mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchange, engine_comm_t **comm, char *why,
+                               size_t why_bytes);
+void host_comm_close(engine_comm_t *comm);
+
+/* Whether plans must fold all inputs at once, in rank order. */
+static inline bool host_raw(const engine_t *engine, dtype_t dtype)
+{
+    return engine->config.reproducible || dtype == DTYPE_F16 || dtype == DTYPE_BF16;
+}
+
+/* Scratch memory of the communicator, at least `bytes`; contents undefined. NULL when there is none. */
+void *host_comm_tmp(engine_comm_t *comm, size_t bytes);
+
+/* The plan of this rank for a collective, from the communicator's store or made anew; owned by the store. */
+mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, bool in_place, const plan_t **plan);
+void host_plans_free(engine_comm_t *comm);
+
+/* Elements of rank r's block, and of the whole input. */
+static inline size_t host_block_count(const collective_t *collective, uint32_t r)
+{
+    return collective->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)collective->counts[r] : collective->count;
+}
+size_t host_total_count(const collective_t *collective, uint32_t size);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A communicator keeps the plans it used last: programs repeat the same few collectives. */
+#include "engine/host/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t host_total_count(const collective_t *collective, uint32_t size)
+{
+    size_t total = 0;
+
+    switch (collective->kind) {
+    case COLLECTIVE_REDUCE_SCATTER:
+        for (uint32_t r = 0; r < size; r++) {
+            total += (size_t)collective->counts[r];
+        }
+        return total;
+    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return collective->count * size;
+    default:
+        return collective->count;
+    }
+}
+
+static bool host_plan_matches(const host_plan_t *kept, const engine_comm_t *comm, const collective_t *collective,
+                              bool in_place, bool raw)
+{
+    return kept->valid && kept->kind == collective->kind && kept->count == collective->count &&
+           kept->element == dtype_size(collective->dtype) && kept->in_place == in_place && kept->raw == raw &&
+           (kept->counts == NULL || memcmp(kept->counts, collective->counts, comm->size * sizeof *kept->counts) == 0);
+}
+
+static void host_plan_drop(host_plan_t *kept)
+{
+    if (kept->valid) {
+        plan_free(&kept->plan);
+        free(kept->counts);
+        *kept = (host_plan_t){0};
+    }
+}
+
+static mpinpu_status_t host_plan_make(engine_comm_t *comm, const collective_t *collective, bool in_place, bool raw,
+                                      host_plan_t *kept)
+{
+    plan_params_t params = {.kind = collective->kind,
+                            .me = comm->rank,
+                            .layout = {.nranks = comm->size, .nhosts = comm->nhosts, .host_of = comm->host_of},
+                            .element = dtype_size(collective->dtype),
+                            .count = collective->count,
+                            .counts = collective->counts,
+                            .in_place = in_place,
+                            .raw = raw,
+                            .window_bytes = comm->half};
+    host_plan_t made = {.valid = true,
+                        .kind = collective->kind,
+                        .count = collective->count,
+                        .element = params.element,
+                        .in_place = in_place,
+                        .raw = raw};
+    mpinpu_status_t status;
+
+    if (collective->counts != NULL) {
+        made.counts = malloc(comm->size * sizeof *made.counts);
+        if (made.counts == NULL) {
+            return MPINPU_ERR_NO_MEMORY;
+        }
+        memcpy(made.counts, collective->counts, comm->size * sizeof *made.counts);
+    }
+    status = plan_make(plan_select(&params), &params, &made.plan);
+    if (status != MPINPU_OK) {
+        free(made.counts);
+        return status;
+    }
+    host_plan_drop(kept);
+    *kept = made;
+    return MPINPU_OK;
+}
+
+mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, bool in_place, const plan_t **plan)
+{
+    bool raw = host_raw(comm->engine, collective->dtype);
+
+    for (unsigned tried = 0; tried < HOST_PLANS_KEPT; tried++) {
+        unsigned slot = (comm->plan_last + tried) % HOST_PLANS_KEPT;
+        if (host_plan_matches(&comm->plans[slot], comm, collective, in_place, raw)) {
+            comm->plan_last = slot;
+            *plan = &comm->plans[slot].plan;
+            return MPINPU_OK;
+        }
+    }
+    unsigned slot = comm->plan_next;
+    mpinpu_status_t status = host_plan_make(comm, collective, in_place, raw, &comm->plans[slot]);
+    if (status == MPINPU_OK) {
+        comm->plan_next = (slot + 1) % HOST_PLANS_KEPT;
+        comm->plan_last = slot;
+        *plan = &comm->plans[slot].plan;
+    }
+    return status;
+}
+
+void host_plans_free(engine_comm_t *comm)
+{
+    for (unsigned slot = 0; slot < HOST_PLANS_KEPT; slot++) {
+        host_plan_drop(&comm->plans[slot]);
+    }
+}

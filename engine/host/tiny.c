@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/host/tiny.h"
+
+#include "engine/host/wait.h"
+
+#include <string.h>
+
+/* Elements before rank r's block. */
+static size_t tiny_displacement(const collective_t *collective, uint32_t rank)
+{
+    size_t before = 0;
+
+    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
+        return rank * collective->count;
+    }
+    for (uint32_t r = 0; r < rank; r++) {
+        before += (size_t)collective->counts[r];
+    }
+    return before;
+}
+
+static inline void tiny_copy(unsigned char *dst, const void *src, size_t bytes)
+{
+    /* One element is the common case, and a call of memcpy for it costs as much as the rest. */
+    if (bytes == 8) {
+        memcpy(dst, src, 8);
+    } else if (bytes == 4) {
+        memcpy(dst, src, 4);
+    } else {
+        memcpy(dst, src, bytes);
+    }
+}
+
+static void tiny_await(engine_comm_t *comm, const region_tiny_t *line, uint64_t sequence)
+{
+    wait_t wait = {0};
+
+    /* Acquire: the payload was stored before the flag. A rank cannot be two collectives ahead, so equality is enough.
+     */
+    while (atomic_load_explicit(&line->sequence, memory_order_acquire) != sequence) {
+        wait_step(comm->engine, &wait);
+    }
+}
+
+void tiny_run(engine_comm_t *comm, const collective_t *collective, size_t bytes, uint64_t sequence)
+{
+    unsigned parity = (unsigned)(sequence & 1);
+    region_tiny_t *mine = &comm->ranks[comm->rank].region->tiny[parity];
+    const void **sources = comm->sources;
+    size_t count = collective->count;
+    size_t skip = 0; /* bytes before my block */
+
+    tiny_copy(mine->payload, collective->send, bytes);
+    /* Release: the payload is visible to who sees the flag. The line is free: all have ended the collective before the
+       last, or they would not have begun the last one. */
+    atomic_store_explicit(&mine->sequence, sequence, memory_order_release);
+    if (collective->kind != COLLECTIVE_ALLREDUCE) {
+        count = host_block_count(collective, comm->rank);
+        skip = tiny_displacement(collective, comm->rank) * dtype_size(collective->dtype);
+    }
+    for (uint32_t r = 0; r < comm->size; r++) {
+        region_tiny_t *line = &comm->ranks[r].region->tiny[parity];
+        if (r != comm->rank) {
+            tiny_await(comm, line, sequence);
+        }
+        sources[r] = line->payload + skip;
+    }
+    if (count > 0) {
+        kernel_fold_find(collective->dtype, collective->op)(collective->recv, sources, comm->size, count);
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the engine needs of the host MPI: an exchange of bytes among the ranks of a communicator, and its progress. */
+#ifndef MPI_COMPAT_EXCHANGE_H
+#define MPI_COMPAT_EXCHANGE_H
+
+#include "engine/engine.h"
+
+#include <mpi.h>
+
+/* Fills `exchange` for an intracommunicator; *comm must outlive its use. Its allgather is the host MPI's own on that
+   communicator: collective there, in the order of the application's collectives. */
+mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm);
+
+/* Finds out how the host MPI is driven. Once, before compat_progress. */
+void compat_progress_init(void);
+
+/* Lets the host MPI make progress once. Any thread that may call MPI. */
+void compat_progress(void);
+
+/* Whether the handle is a communicator that the host MPI would accept; raises no error (MPI_COMM_NULL, a freed one:
+ * no). */
+bool compat_comm_valid(MPI_Comm comm);
+
+#endif

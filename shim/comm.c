@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* States of communicators: made at the first eligible call, found by handle, ended by MPI_Comm_free through an
+ * attribute. */
+#include "mpi_compat/exchange.h"
+#include "shim/process.h"
+#include "transport/log.h"
+
+#include <stdlib.h>
+
+/* Ranks of this job on this host, as the launcher says, else all of them. */
+static int process_local_ranks(void)
+{
+    const char *text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    long ranks = text != NULL ? strtol(text, NULL, 10) : 0;
+
+    return ranks >= 1 && ranks <= process.size ? (int)ranks : process.size;
+}
+
+/* Opens the engine; with process.lock held. */
+static void process_engine_open(void)
+{
+    engine_config_t config = {
+        .enabled = settings_get(&process.settings, SETTING_ENGINE) != SETTING_ENGINE_OFF,
+        .windows = settings_get(&process.settings, SETTING_WINDOWS) != 0,
+        .window_bytes = (size_t)settings_get(&process.settings, SETTING_WINDOW_BYTES),
+        .reproducible = settings_get(&process.settings, SETTING_REPRODUCIBLE) != 0,
+        .thread_multiple = process.thread_multiple,
+        .local_ranks = process_local_ranks(),
+        .compared = settings_compared(&process.settings),
+        .progress = compat_progress,
+    };
+
+    if (process.vtable->open(&config, &process.engine) != MPINPU_OK) {
+        process.engine = NULL;
+        log_warn("no memory for the engine");
+    }
+}
+
+static comm_state_t *comm_state_allocate(void)
+{
+    pthread_mutex_lock(&process.lock);
+    comm_state_t *state = process.free_states;
+    if (state != NULL) {
+        process.free_states = state->next_free;
+    } else {
+        state = calloc(1, sizeof *state);
+        if (state != NULL) {
+            atomic_init(&state->comm, MPI_COMM_NULL);
+            state->next = process.states;
+            process.states = state;
+        }
+    }
+    pthread_mutex_unlock(&process.lock);
+    return state;
+}
+
+static void comm_state_close(comm_state_t *state)
+{
+    MPI_Comm comm = atomic_load_explicit(&state->comm, memory_order_relaxed);
+
+    if (comm == MPI_COMM_NULL) {
+        return;
+    }
+    /* Nobody uses the communicator now, so nobody can find the state between these stores. */
+    atomic_store_explicit(&state->comm, MPI_COMM_NULL, memory_order_relaxed);
+    if (state->engine_comm != NULL) {
+        process.vtable->comm_close(state->engine_comm);
+        state->engine_comm = NULL;
+    }
+}
+
+static void comm_state_recycle(comm_state_t *state)
+{
+    pthread_mutex_lock(&process.lock);
+    state->next_free = process.free_states;
+    process.free_states = state;
+    pthread_mutex_unlock(&process.lock);
+}
+
+/* The delete callback of our attribute: the communicator is being freed. */
+static int comm_state_delete(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    comm_state_t *state = value;
+
+    (void)keyval;
+    (void)extra;
+    if (state != NULL && atomic_load_explicit(&state->comm, memory_order_relaxed) == comm) {
+        comm_state_close(state);
+        comm_state_recycle(state);
+    }
+    return MPI_SUCCESS;
+}
+
+bool comm_states_open(void)
+{
+    /* A duplicate gets no attribute: it is another communicator, with its own state. */
+    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_state_delete, &process.comm_keyval, NULL) == MPI_SUCCESS;
+}
+
+void comm_states_close(void)
+{
+    for (comm_state_t *state = process.states; state != NULL; state = state->next) {
+        comm_state_close(state);
+    }
+}
+
+/* Says once in this process why a communicator is left to the host MPI. */
+static void comm_refusal_say(const comm_state_t *state, const char *why)
+{
+    bool first = false;
+
+    pthread_mutex_lock(&process.lock);
+    if (state->rank == 0 && !process.refusal_said) {
+        process.refusal_said = true;
+        first = true;
+    }
+    pthread_mutex_unlock(&process.lock);
+    if (first) {
+        log_warn("a communicator of %d ranks is left to the host MPI: %s", state->size, why);
+    } else {
+        log_info("a communicator of %d ranks is left to the host MPI: %s", state->size, why);
+    }
+}
+
+/* Collective: makes the engine's state, or agrees with the other ranks that there is none. */
+static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
+{
+    engine_exchange_t exchange;
+    char why[160] = "";
+    mpinpu_status_t status = compat_exchange_init(&exchange, &comm);
+
+    pthread_mutex_lock(&process.lock);
+    if (process.engine == NULL) {
+        process_engine_open();
+    }
+    pthread_mutex_unlock(&process.lock);
+    if (status == MPINPU_OK) {
+        status = process.engine != NULL
+                     ? process.vtable->comm_open(process.engine, &exchange, &state->engine_comm, why, sizeof why)
+                     : MPINPU_ERR_NO_MEMORY;
+    }
+    if (status == MPINPU_OK) {
+        state->reason = REASON_ENGINE;
+    } else if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_OFF &&
+               status == MPINPU_ERR_UNSUPPORTED) {
+        state->reason = REASON_ENGINE_OFF;
+    } else {
+        state->reason = status == MPINPU_ERR_DISAGREE ? REASON_SETTINGS_DIFFER : REASON_NO_COMM;
+        comm_refusal_say(state, why);
+    }
+}
+
+static comm_state_t *comm_state_new(MPI_Comm comm, reason_t *reason)
+{
+    uint64_t begin = process_clock();
+    comm_state_t *state = comm_state_allocate();
+
+    if (state == NULL) {
+        *reason = REASON_NO_COMM;
+        return NULL;
+    }
+    (void)PMPI_Comm_rank(comm, &state->rank);
+    (void)PMPI_Comm_size(comm, &state->size);
+    state->engine_comm = NULL;
+    state->reason = REASON_ONE_RANK;
+    if (state->size > 1) {
+        comm_state_connect(state, comm);
+    }
+    if (PMPI_Comm_set_attr(comm, process.comm_keyval, state) != MPI_SUCCESS) {
+        comm_state_recycle(state);
+        *reason = REASON_NO_COMM;
+        return NULL;
+    }
+    atomic_store_explicit(&state->comm, comm, memory_order_release);
+    pthread_mutex_lock(&process.lock);
+    process.setup_ns += process_clock() - begin;
+    process.communicators++;
+    pthread_mutex_unlock(&process.lock);
+    return state;
+}
+
+comm_state_t *comm_state_make(MPI_Comm comm, reason_t *reason)
+{
+    int inter = 0;
+    int found = 0;
+    void *value = NULL;
+
+    if (!compat_comm_valid(comm)) {
+        *reason = REASON_INVALID_ARGUMENT;
+        return NULL;
+    }
+    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) {
+        *reason = REASON_INTERCOMMUNICATOR;
+        return NULL;
+    }
+    if (PMPI_Comm_get_attr(comm, process.comm_keyval, (void *)&value, &found) != MPI_SUCCESS) {
+        *reason = REASON_NO_COMM;
+        return NULL;
+    }
+    comm_state_t *state = found ? value : comm_state_new(comm, reason);
+    if (state != NULL) {
+        /* Release: what makes the state is visible to a thread that finds it in the cache. */
+        atomic_store_explicit(&process.cache[comm_cache_slot(comm)], state, memory_order_release);
+    }
+    return state;
+}

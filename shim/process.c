@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shim/process.h"
+
+#include "mpi_compat/exchange.h"
+#include "mpi_compat/reduction.h"
+#include "transport/log.h"
+
+#include <stdio.h>
+#include <time.h>
+
+process_t process = {.lock = PTHREAD_MUTEX_INITIALIZER, .vtable = &engine_host};
+
+uint64_t process_clock(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void process_report(void)
+{
+    char windows[64];
+    report_head_t head = {.version = PACKAGE_VERSION,
+                          .job_size = process.size,
+                          .engine = process.engine != NULL ? process.vtable->name : "not started",
+                          .windows = windows,
+                          .setup_ns = process.setup_ns,
+                          .communicators = process.communicators};
+    const char *path = settings_path(&process.settings, SETTING_REPORT);
+
+    if (settings_get(&process.settings, SETTING_WINDOWS) == 0) {
+        (void)snprintf(windows, sizeof windows, "off");
+    } else {
+        (void)snprintf(windows, sizeof windows, "at most %lld MiB on this host",
+                       (long long)settings_get(&process.settings, SETTING_WINDOW_BYTES) >> 20);
+    }
+    (void)report_print(process.report, &head, path[0] != '\0' ? path : NULL);
+}
+
+/* The delete callback of our attribute on MPI_COMM_SELF: MPI_Finalize calls it before anything else ends (MPI 3.1,
+   section 8.7.1). */
+static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    (void)extra;
+    /* Release/acquire: whoever sees another phase sees what was set before; calls from now on go to the host MPI. */
+    atomic_store_explicit(&process.phase, PROCESS_ENDED, memory_order_release);
+    if (process.report != NULL && process.rank == 0) {
+        process_report();
+    }
+    comm_states_close();
+    if (process.engine != NULL) {
+        process.vtable->close(process.engine);
+        process.engine = NULL;
+    }
+    report_free(process.report);
+    process.report = NULL;
+    return MPI_SUCCESS;
+}
+
+static bool process_hooks_set(void)
+{
+    int keyval = MPI_KEYVAL_INVALID;
+
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, process_end, &keyval, NULL) != MPI_SUCCESS ||
+        PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS) {
+        return false;
+    }
+    return comm_states_open();
+}
+
+static void process_setup(void)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    settings_load(&process.settings);
+    log_level_set((log_level_t)settings_get(&process.settings, SETTING_LOG));
+    process.min_bytes = (size_t)settings_get(&process.settings, SETTING_MIN_BYTES);
+    (void)PMPI_Query_thread(&level);
+    process.thread_multiple = level == MPI_THREAD_MULTIPLE;
+    (void)PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);
+    (void)PMPI_Comm_size(MPI_COMM_WORLD, &process.size);
+    log_rank_set(process.rank);
+    if (settings_get(&process.settings, SETTING_REPORT) != SETTING_REPORT_OFF) {
+        process.report = report_new();
+    }
+    process.no_engine = REASON_ENGINE;
+    compat_progress_init();
+    compat_reduction_init();
+}
+
+bool process_start(void)
+{
+    int initialized = 0;
+    int finalized = 0;
+    bool runs;
+
+    (void)PMPI_Initialized(&initialized);
+    (void)PMPI_Finalized(&finalized);
+    if (!initialized || finalized) {
+        return false;
+    }
+    pthread_mutex_lock(&process.lock);
+    if (atomic_load_explicit(&process.phase, memory_order_relaxed) == PROCESS_NEW) {
+        process_setup();
+        if (process_hooks_set()) {
+            /* Release: the set-up is visible to who sees the phase. */
+            atomic_store_explicit(&process.phase, PROCESS_RUNS, memory_order_release);
+        } else {
+            log_warn("the host MPI refuses attributes, so every call goes to it");
+            atomic_store_explicit(&process.phase, PROCESS_ENDED, memory_order_release);
+        }
+    }
+    runs = atomic_load_explicit(&process.phase, memory_order_relaxed) == PROCESS_RUNS;
+    pthread_mutex_unlock(&process.lock);
+    return runs;
+}
