@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h" /* _GNU_SOURCE: dladdr */
+
 #include "mpi_compat/exchange.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h" /* PACKAGE_VERSION */
+
 #include "shim/process.h"
 
 #include "mpi_compat/exchange.h"

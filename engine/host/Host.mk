@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The host engine: communicators, regions, executor.
 engine_host_sources = \
+	engine/host/agree.c engine/host/agree.h \
 	engine/host/comm.c \
+	engine/host/connect.c \
 	engine/host/executor.c engine/host/executor.h \
 	engine/host/host.c engine/host/host.h \
 	engine/host/plan_store.c \

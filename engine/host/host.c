@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h" /* _GNU_SOURCE: CPU_COUNT */
+
 #include "engine/host/host.h"
 
 #include "engine/host/executor.h"
