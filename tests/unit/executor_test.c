@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plays the ranks of a communicator as threads of one process, their windows as plain memory: the executor and the
+   straight path run real collectives, one after another, without MPI and without UCX. Closes for the windows traps 8,
+   10 (equal bits), 12, 13 and 14. */
+#include "engine/host/executor.h"
+#include "engine/host/tiny.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MAX = 9, HALF_BYTES = 48 * 1024, GUARD = 64, GUARD_BYTE = 0xa5 };
+
+/* What all ranks do in one test: the same series of collectives. */
+typedef struct job {
+    uint32_t size;
+    size_t half;
+    bool raw;
+    engine_t engine;
+    engine_comm_t comms[RANKS_MAX];
+    unsigned char *windows[RANKS_MAX];
+    char failure[RANKS_MAX][256];
+    unsigned seed;
+} job_t;
+
+typedef struct player {
+    job_t *job;
+    uint32_t rank;
+} player_t;
+
+static void job_open(job_t *job, uint32_t size, size_t half, bool raw, unsigned seed)
+{
+    *job = (job_t){.size = size, .half = half, .raw = raw, .seed = seed};
+    job->engine.config.reproducible = raw;
+    job->engine.crowded = true;
+    job->engine.spin_polls = 4;
+    size_t region = region_data_offset(size) + 2 * half;
+    for (uint32_t r = 0; r < size; r++) {
+        job->windows[r] = aligned_alloc(REGION_STRIDE, (region + REGION_STRIDE - 1) / REGION_STRIDE * REGION_STRIDE);
+        memset(job->windows[r], 0, region_data_offset(size));
+        memset(job->windows[r] + region_data_offset(size), 0xee, 2 * half);
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        engine_comm_t *comm = &job->comms[r];
+        *comm = (engine_comm_t){.engine = &job->engine,
+                                .rank = r,
+                                .size = size,
+                                .id = 1,
+                                .tiny = true,
+                                .windows = true,
+                                .nhosts = 1,
+                                .half = half};
+        comm->ranks = calloc(size, sizeof *comm->ranks);
+        comm->host_of = calloc(size, sizeof *comm->host_of);
+        comm->sources = calloc(size, sizeof *comm->sources);
+        for (uint32_t p = 0; p < size; p++) {
+            comm->ranks[p].region = (region_head_t *)(void *)job->windows[p];
+            comm->ranks[p].half[0] = job->windows[p] + region_data_offset(size);
+            comm->ranks[p].half[1] = comm->ranks[p].half[0] + half;
+        }
+    }
+}
+
+static void job_close(job_t *job)
+{
+    for (uint32_t r = 0; r < job->size; r++) {
+        host_plans_free(&job->comms[r]);
+        free(job->comms[r].ranks);
+        free(job->comms[r].host_of);
+        free(job->comms[r].sources);
+        free(job->comms[r].tmp);
+        free(job->windows[r]);
+    }
+}
+
+/* Rank r's input element i of collective c: small integers, so that every sum is exact. */
+static int32_t input_value(uint32_t r, size_t i, unsigned c)
+{
+    return (int32_t)((i * 7 + r * 131 + c * 17) % 1009) - 300;
+}
+
+static int32_t expected_value(uint32_t size, size_t i, unsigned c)
+{
+    int32_t sum = 0;
+
+    for (uint32_t r = 0; r < size; r++) {
+        sum += input_value(r, i, c);
+    }
+    return sum;
+}
+
+typedef struct shape {
+    collective_kind_t kind;
+    size_t count;
+    int counts[RANKS_MAX];
+    bool in_place;
+} shape_t;
+
+/* The c-th collective of a series: the same on all ranks. */
+static shape_t shape_make(const job_t *job, unsigned c)
+{
+    static const size_t sizes[] = {1, 2, 3, 13, 14, 15, 100, 777, 1024, 4096, 4099, 12288, 20000, 65537};
+    unsigned state = job->seed * 2654435761u + c * 40503u;
+    shape_t shape = {.kind = (collective_kind_t)(rand_r(&state) % COLLECTIVE_KIND_COUNT)};
+    size_t size = sizes[(unsigned)rand_r(&state) % (sizeof sizes / sizeof sizes[0])];
+
+    shape.in_place = rand_r(&state) % 2 == 0;
+    shape.count = shape.kind == COLLECTIVE_ALLREDUCE ? size : size / job->size + 1;
+    if (shape.kind == COLLECTIVE_REDUCE_SCATTER) {
+        for (uint32_t r = 0; r < job->size; r++) {
+            shape.counts[r] = rand_r(&state) % 3 == 0 ? 0 : rand_r(&state) % (int)(size + 1);
+        }
+        shape.counts[(unsigned)rand_r(&state) % job->size]++;
+    }
+    return shape;
+}
+
+static size_t shape_before(const shape_t *shape, uint32_t rank)
+{
+    size_t before = 0;
+
+    for (uint32_t r = 0; r < rank; r++) {
+        before += shape->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)shape->counts[r] : shape->count;
+    }
+    return shape->kind == COLLECTIVE_ALLREDUCE ? 0 : before;
+}
+
+static mpinpu_status_t collective_run(engine_comm_t *comm, const collective_t *collective)
+{
+    size_t bytes = host_total_count(collective, comm->size) * sizeof(int32_t);
+
+    comm->sequence++;
+    if (bytes <= REGION_TINY_BYTES) {
+        tiny_run(comm, collective, bytes, comm->sequence);
+        return MPINPU_OK;
+    }
+    const plan_t *plan;
+    executor_t executor;
+    mpinpu_status_t status = host_plan_get(comm, collective, collective->send == collective->recv, &plan);
+    if (status == MPINPU_OK) {
+        status = executor_begin(&executor, comm, plan, collective, collective->send, collective->recv,
+                                plan->tmp_bytes > 0 ? host_comm_tmp(comm, plan->tmp_bytes) : NULL);
+        /* Now and then as a nonblocking caller does it. */
+        while (status == MPINPU_OK && comm->sequence % 3 == 0 &&
+               (status = executor_advance(&executor, false)) == MPINPU_IN_PROGRESS) {
+            status = MPINPU_OK;
+            sched_yield();
+        }
+        if (status == MPINPU_OK) {
+            status = executor_advance(&executor, true);
+        }
+        executor_end(&executor);
+    }
+    return status;
+}
+
+static const char *guards_check(const unsigned char *memory, size_t bytes)
+{
+    for (size_t g = 0; g < GUARD; g++) {
+        if (memory[g] != GUARD_BYTE || memory[GUARD + bytes + g] != GUARD_BYTE) {
+            return "wrote outside the buffer";
+        }
+    }
+    return NULL;
+}
+
+/* One collective of one rank; the text of a failure in `failure`. */
+static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure)
+{
+    shape_t shape = shape_make(job, c);
+    collective_t collective = {.kind = shape.kind,
+                               .dtype = DTYPE_I32,
+                               .op = OP_SUM,
+                               .count = shape.count,
+                               .counts = shape.kind == COLLECTIVE_REDUCE_SCATTER ? shape.counts : NULL};
+    size_t total = host_total_count(&collective, job->size);
+    size_t received = shape.kind == COLLECTIVE_ALLREDUCE ? shape.count : host_block_count(&collective, rank);
+    size_t first = shape_before(&shape, rank);
+    size_t recv_bytes = (shape.in_place ? total : received) * sizeof(int32_t);
+    unsigned char *memory = malloc(recv_bytes + 2 * GUARD);
+    int32_t *input = malloc(total * sizeof *input);
+
+    memset(memory, GUARD_BYTE, recv_bytes + 2 * GUARD);
+    int32_t *recv = (int32_t *)(void *)(memory + GUARD);
+    for (size_t i = 0; i < total; i++) {
+        input[i] = input_value(rank, i, c);
+    }
+    if (shape.in_place) {
+        memcpy(recv, input, total * sizeof *input);
+    }
+    collective.send = shape.in_place ? recv : input;
+    collective.recv = recv;
+    mpinpu_status_t status = collective_run(&job->comms[rank], &collective);
+    const char *wrong = status != MPINPU_OK ? status_name(status) : guards_check(memory, recv_bytes);
+    for (size_t i = 0; wrong == NULL && i < received; i++) {
+        if (recv[i] != expected_value(job->size, first + i, c)) {
+            (void)snprintf(failure, 256, "%s in_place %d total %zu rank %u [%zu]: %d, not %d",
+                           collective_kind_name(shape.kind), shape.in_place, total, rank, i, recv[i],
+                           expected_value(job->size, first + i, c));
+            break;
+        }
+    }
+    for (size_t i = 0; wrong == NULL && !shape.in_place && i < total; i++) {
+        wrong = input[i] != input_value(rank, i, c) ? "wrote to the send buffer" : NULL;
+    }
+    if (wrong != NULL) {
+        (void)snprintf(failure, 256, "%s in_place %d total %zu rank %u: %s", collective_kind_name(shape.kind),
+                       shape.in_place, total, rank, wrong);
+    }
+    free(input);
+    free(memory);
+}
+
+enum { SERIES = 150 };
+
+static void *rank_play(void *argument)
+{
+    player_t *player = argument;
+
+    /* A rank goes on after a failure, or the others would wait for it. */
+    for (unsigned c = 0; c < SERIES; c++) {
+        char failure[256] = "";
+        collective_play(player->job, player->rank, c, failure);
+        if (failure[0] != '\0' && player->job->failure[player->rank][0] == '\0') {
+            memcpy(player->job->failure[player->rank], failure, sizeof failure);
+        }
+    }
+    return NULL;
+}
+
+static void series_play(uint32_t size, size_t half, bool raw, unsigned seed)
+{
+    static job_t job;
+    pthread_t threads[RANKS_MAX];
+    player_t players[RANKS_MAX];
+
+    job_open(&job, size, half, raw, seed);
+    for (uint32_t r = 0; r < size; r++) {
+        players[r] = (player_t){.job = &job, .rank = r};
+        cr_assert_eq(pthread_create(&threads[r], NULL, rank_play, &players[r]), 0);
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        pthread_join(threads[r], NULL);
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        cr_expect_str_eq(job.failure[r], "", "%u ranks, half %zu, raw %d, seed %u: %s", size, half, raw, seed,
+                         job.failure[r]);
+    }
+    job_close(&job);
+}
+
+Test(executor, series_of_collectives, .timeout = 120)
+{
+    for (uint32_t size = 2; size <= RANKS_MAX; size++) {
+        series_play(size, HALF_BYTES, false, size);
+    }
+}
+
+Test(executor, series_with_small_windows, .timeout = 120)
+{
+    for (uint32_t size = 2; size <= RANKS_MAX; size++) {
+        series_play(size, 16 * 1024, size % 2 == 0, 100 + size);
+    }
+}
