@@ -110,17 +110,3 @@ void host_comm_close(engine_comm_t *comm)
     free(comm->ranks);
     free(comm);
 }
-
-void *host_comm_tmp(engine_comm_t *comm, size_t bytes)
-{
-    if (bytes > comm->tmp_bytes) {
-        void *grown = NULL;
-        if (posix_memalign(&grown, REGION_LINE, bytes) != 0) {
-            return NULL;
-        }
-        free(comm->tmp);
-        comm->tmp = grown;
-        comm->tmp_bytes = bytes;
-    }
-    return comm->tmp;
-}

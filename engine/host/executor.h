@@ -14,6 +14,7 @@ typedef struct executor {
     size_t element;
     unsigned char *space[3]; /* by plan_space_t: PLAN_SEND, PLAN_RECV, PLAN_TMP */
     unsigned parity;
+    bool streams; /* results go past the caches */
     uint64_t base;
     uint64_t tag; /* of this collective's messages, without the sender */
     size_t step;

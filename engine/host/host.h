@@ -86,9 +86,11 @@ static inline bool host_raw(const engine_t *engine, dtype_t dtype)
     return engine->config.reproducible || dtype == DTYPE_F16 || dtype == DTYPE_BF16;
 }
 
+/* scratch.c */
 /* Scratch memory of the communicator, at least `bytes`; contents undefined. NULL when there is none. */
 void *host_comm_tmp(engine_comm_t *comm, size_t bytes);
 
+/* plan_store.c */
 /* The plan of this rank for a collective, from the communicator's store or made anew; owned by the store. */
 mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, bool in_place, const plan_t **plan);
 void host_plans_free(engine_comm_t *comm);

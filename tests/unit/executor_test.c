@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plays the ranks of a communicator as threads of one process, their windows as plain memory: the executor and the
    straight path run real collectives, one after another, without MPI and without UCX. Closes for the windows traps 8,
-   10 (equal bits), 12, 13 and 14. */
+   12, 13 and 14. Built a second time with ThreadSanitizer, which sees a flag between ranks that is not release and
+   acquire on any machine: trap 38. A plain program, since Criterion does not run under ThreadSanitizer. */
 #include "engine/host/executor.h"
 #include "engine/host/tiny.h"
 
-#include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RANKS_MAX = 9, HALF_BYTES = 48 * 1024, GUARD = 64, GUARD_BYTE = 0xa5 };
 
@@ -214,7 +215,9 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
     free(memory);
 }
 
-enum { SERIES = 150 };
+#ifndef SERIES
+#define SERIES 150 /* collectives a rank plays; fewer where each takes long */
+#endif
 
 static void *rank_play(void *argument)
 {
@@ -231,37 +234,46 @@ static void *rank_play(void *argument)
     return NULL;
 }
 
-static void series_play(uint32_t size, size_t half, bool raw, unsigned seed)
+/* Plays one series; how many ranks failed. */
+static int series_play(uint32_t size, size_t half, bool raw, unsigned seed)
 {
     static job_t job;
     pthread_t threads[RANKS_MAX];
     player_t players[RANKS_MAX];
+    int failed = 0;
 
     job_open(&job, size, half, raw, seed);
     for (uint32_t r = 0; r < size; r++) {
         players[r] = (player_t){.job = &job, .rank = r};
-        cr_assert_eq(pthread_create(&threads[r], NULL, rank_play, &players[r]), 0);
+        if (pthread_create(&threads[r], NULL, rank_play, &players[r]) != 0) {
+            fprintf(stderr, "no thread for a rank\n");
+            exit(1);
+        }
     }
     for (uint32_t r = 0; r < size; r++) {
         pthread_join(threads[r], NULL);
     }
     for (uint32_t r = 0; r < size; r++) {
-        cr_expect_str_eq(job.failure[r], "", "%u ranks, half %zu, raw %d, seed %u: %s", size, half, raw, seed,
-                         job.failure[r]);
+        if (job.failure[r][0] != '\0') {
+            printf("%u ranks, half %zu, raw %d, seed %u: %s\n", size, half, raw, seed, job.failure[r]);
+            failed++;
+        }
     }
     job_close(&job);
+    return failed;
 }
 
-Test(executor, series_of_collectives, .timeout = 120)
+int main(void)
 {
-    for (uint32_t size = 2; size <= RANKS_MAX; size++) {
-        series_play(size, HALF_BYTES, false, size);
-    }
-}
+    int failed = 0;
 
-Test(executor, series_with_small_windows, .timeout = 120)
-{
+    alarm(240); /* a rank that waits for ever ends the test */
     for (uint32_t size = 2; size <= RANKS_MAX; size++) {
-        series_play(size, 16 * 1024, size % 2 == 0, 100 + size);
+        failed += series_play(size, HALF_BYTES, false, size);
+        failed += series_play(size, HALF_BYTES, true, 50 + size);
+        /* Windows so small that the larger collectives go through them in many rounds. */
+        failed += series_play(size, 16 * 1024, size % 2 == 0, 100 + size);
     }
+    printf("%d ranks failed\n", failed);
+    return failed > 0;
 }

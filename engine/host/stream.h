@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies past the caches: for results so large that they would not stay there, and would be read from memory first only to
+   be overwritten. */
+#ifndef ENGINE_HOST_STREAM_H
+#define ENGINE_HOST_STREAM_H
+
+#include <stddef.h>
+
+/* As memcpy. The stores may become visible to other threads out of order until stream_end. */
+void stream_copy(void *dst, const void *src, size_t bytes);
+
+/* Orders the stores of stream_copy before all that follow. */
+void stream_end(void);
+
+#endif
