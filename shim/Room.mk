@@ -26,7 +26,7 @@ libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,
 libmpinpu_openmpi_la_DEPENDENCIES = $(shim_core_libs) $(srcdir)/shim/libmpinpu-core.map
 libmpinpu_openmpi_la_LIBADD = $(shim_core_libs) $(UCX_LIBS) $(OMPI_LIBS)
 # libengine.la holds libtransport.la; a library that stands twice on this line is linked twice.
-shim_core_libs = libengine.la
+shim_core_libs = libmpicompat.la libengine.la
 EXTRA_DIST += shim/libmpinpu-core.map
 
 # In the build tree, too, the core lies in a folder mpinpu beside libmpinpu.so.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies past the caches: for results so large that they would not stay there, and would be read from memory first only to
-   be overwritten. */
+/* Copies past the caches: for results so large that they would not stay there, and would be read from memory first only
+   to be overwritten. */
 #ifndef ENGINE_HOST_STREAM_H
 #define ENGINE_HOST_STREAM_H
 
