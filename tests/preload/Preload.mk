@@ -2,12 +2,16 @@
 preload_tests = \
 	tests/preload/contract.sh \
 	tests/preload/harmless.sh \
+	tests/preload/local.sh \
+	tests/preload/messages.sh \
 	tests/preload/mpich.sh \
-	tests/preload/symbols.sh
+	tests/preload/profilers.sh \
+	tests/preload/symbols.sh \
+	tests/preload/tool.sh
 TESTS += $(preload_tests)
 EXTRA_DIST += $(preload_tests) tests/preload/preload.sh \
-	tests/preload/bystander.c tests/preload/calls.c tests/preload/local.c tests/preload/profiler.c \
-	tests/preload/contract.c tests/preload/fake_core.c tests/preload/fake_mpi.c tests/preload/fake_mpi.h
+	tests/preload/bystander.c tests/preload/calls.c tests/preload/local.c tests/preload/outside.c \
+	tests/preload/profiler.c tests/preload/contract.c tests/preload/fake_core.c tests/preload/fake_mpi.c tests/preload/fake_mpi.h
 $(preload_tests:.sh=.log): tests/preload/preload.env tests/preload/preload.sh \
 	libmpinpu.la libmpinpu-openmpi.la tools/mpinpu .libs/mpinpu
 

@@ -19,6 +19,7 @@ refused '^mpinpu: unknown word "sing"' sing
 refused '^mpinpu: unknown word "--loud"' --loud
 refused '^mpinpu: settings: unknown word "x"' settings x
 refused '^mpinpu: settings: unknown word "y"' settings --markdown y
+refused '^mpinpu: info: unknown word "x"' info x
 refused '^mpinpu: run: ' run
 refused '^mpinpu: run: ' run --mpirun "$MPIRUN"
 
@@ -26,7 +27,7 @@ run "$tool" --version
 same "--version" "mpinpu $VERSION" "$out$err"
 run "$tool" --help
 same "--help: exit status" 0 "$status"
-for word in run settings --version; do
+for word in run info settings --version; do
     grep -q -- "mpinpu.* $word" "$dir/out" || fail "--help does not tell of $word"
 done
 
@@ -35,6 +36,25 @@ same "docs/settings.md is what the table gives" "$(<"$srcdir/docs/settings.md")"
 run "$tool" settings
 sed -n 's/^SETTING(\([A-Z_]*\),.*/MPINPU_\1/p' "$srcdir/engine/settings.def" >"$dir/names"
 same "mpinpu settings tells of every setting" "$(<"$dir/names")" "$(sed -n 's/^\(MPINPU_[A-Z_]*\) = .*/\1/p' "$dir/out")"
+
+run env MPINPU_WINDOWS=off MPINPU_REPORT="json:$dir/report" "$tool" info
+same "info: exit status" 0 "$status"
+same "info: nothing on stderr" "" "$err"
+# field NAME PATTERN : info has a line of this name and text
+field() {
+    like "info: $1" "^$1 +($2)\$" "$(grep -E "^ *$1 " "$dir/out" | sed 's/^ *//')"
+}
+field mpinpu "$VERSION"
+field library "$library"
+field core "${library%/*}/mpinpu/libmpinpu-openmpi.so"
+field MPI 'Open MPI v[0-9.]+'
+field transport 'UCX [0-9.]+.*'
+field windows 'can be made.*|cannot be made: .*'
+field kernels '(base|avx2|avx512|sve)'
+field MPINPU_ENGINE 'auto +\(default\)'
+field MPINPU_WINDOWS 'off +\(environment\)'
+field MPINPU_REPORT "json:$dir/report +\(environment\)"
+same "info has every setting" "$(<"$dir/names")" "$(sed -n 's/^  \(MPINPU_[A-Z_]*\) .*/\1/p' "$dir/out")"
 
 # What the ranks have in LD_PRELOAD, and mpirun has not.
 cat >"$dir/mpirun" <<END
