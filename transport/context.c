@@ -151,7 +151,7 @@ static mpinpu_status_t worker_open(transport_t *transport, char *why, size_t why
 {
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = transport->config.thread_multiple ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SERIALIZED,
+        .thread_mode = UCS_THREAD_MODE_MULTI, /* the keeper is a second thread */
     };
     ucs_status_t status = ucp_worker_create(transport->context, &params, &transport->worker);
     if (status != UCS_OK) {
@@ -160,7 +160,8 @@ static mpinpu_status_t worker_open(transport_t *transport, char *why, size_t why
     }
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
     status = ucp_worker_query(transport->worker, &attr);
-    if (status == UCS_OK && transport->config.thread_multiple && attr.thread_mode != UCS_THREAD_MODE_MULTI) {
+    transport->threads = status == UCS_OK && attr.thread_mode == UCS_THREAD_MODE_MULTI;
+    if (status == UCS_OK && transport->config.thread_multiple && !transport->threads) {
         transport_why(why, why_bytes, "this UCX does not let several threads in at once (built without --enable-mt)");
         ucp_worker_destroy(transport->worker);
         return MPINPU_ERR_UNSUPPORTED;
@@ -212,6 +213,8 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
     opened->config = *config;
     opened->pid = getpid();
     atomic_init(&opened->failure_said, false);
+    atomic_init(&opened->kept, false);
+    atomic_init(&opened->driven, 0);
     if (pthread_mutex_init(&opened->mutex, NULL) != 0) {
         transport_why(why, why_bytes, "out of memory");
         goto free_transport;
@@ -255,6 +258,7 @@ void transport_close(transport_t *transport)
     if (transport == NULL || transport->pid != getpid()) {
         return;
     }
+    transport_keeper_stop(transport);
     bool all_closed = transport_peers_close(transport, close_seconds);
     transport_window_unmap(transport);
     ucp_worker_release_address(transport->worker, transport->address);
@@ -283,5 +287,12 @@ void transport_card_get(const transport_t *transport, const void **card, size_t 
 
 unsigned transport_progress(transport_t *transport)
 {
+    /* Before this process's first message there is nothing to move: endpoints for windows need no peer's answer. */
+    if (!atomic_load_explicit(&transport->kept, memory_order_relaxed)) {
+        return 0;
+    }
+    /* A lost count does no harm, so no locked addition. */
+    atomic_store_explicit(&transport->driven, atomic_load_explicit(&transport->driven, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     return ucp_worker_progress(transport->worker);
 }

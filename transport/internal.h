@@ -45,6 +45,14 @@ struct transport_peer {
     atomic_bool broken;
 };
 
+typedef struct keeper {
+    bool running;
+    bool stop; /* under the mutex */
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    pthread_t thread;
+} keeper_t;
+
 struct transport {
     transport_config_t config;
     transport_identity_t identity;
@@ -62,6 +70,10 @@ struct transport {
     pthread_mutex_t mutex; /* the table, and the making of endpoints and windows */
     transport_peer_t *buckets[PEER_BUCKETS];
     atomic_bool failure_said;
+    bool threads;       /* UCX lets several threads in at once */
+    atomic_bool kept;   /* a message was started: the keeper has been made, or there will be none */
+    atomic_uint driven; /* goes up with each progress made by others than the keeper */
+    keeper_t keeper;
 };
 
 /* Writes one sentence to `why` (may be NULL). */
@@ -95,5 +107,11 @@ bool transport_peers_close(transport_t *transport, double seconds);
 
 /* Monotonic time, seconds. */
 double transport_now(void);
+
+/* Starts the thread that progresses messages while nobody else does; once. Any thread. */
+void transport_keeper_start(transport_t *transport);
+
+/* Ends it, if it runs. */
+void transport_keeper_stop(transport_t *transport);
 
 #endif

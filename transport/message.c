@@ -17,6 +17,13 @@ static mpinpu_status_t failure_say(transport_t *transport, const char *what, con
     return MPINPU_ERR_TRANSPORT;
 }
 
+static void keep(transport_t *transport)
+{
+    if (!atomic_load_explicit(&transport->kept, memory_order_acquire)) {
+        transport_keeper_start(transport);
+    }
+}
+
 static ucp_ep_h endpoint_get(transport_t *transport, transport_peer_t *peer)
 {
     ucp_ep_h endpoint = atomic_load_explicit(&peer->endpoint, memory_order_acquire);
@@ -46,6 +53,7 @@ mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, u
     if (endpoint == NULL) {
         return MPINPU_ERR_TRANSPORT;
     }
+    keep(transport);
     void *started = ucp_tag_send_nbx(endpoint, buffer, bytes, tag, &param);
     if (UCS_PTR_IS_ERR(started)) {
         return failure_say(transport, "sending a message", ucs_status_string(UCS_PTR_STATUS(started)));
@@ -62,22 +70,12 @@ mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *bu
         .op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+    keep(transport);
     void *started = ucp_tag_recv_nbx(transport->worker, buffer, bytes, tag, tag_all_bits, &param);
     if (UCS_PTR_IS_ERR(started)) {
         return failure_say(transport, "receiving a message", ucs_status_string(UCS_PTR_STATUS(started)));
     }
     *request = (transport_request_t){.ucx = started, .receive = true, .bytes = bytes};
-    return MPINPU_OK;
-}
-
-mpinpu_status_t transport_flush(transport_t *transport, transport_request_t *request)
-{
-    ucp_request_param_t param = {.op_attr_mask = 0};
-    void *started = ucp_worker_flush_nbx(transport->worker, &param);
-    if (UCS_PTR_IS_ERR(started)) {
-        return failure_say(transport, "flushing messages", ucs_status_string(UCS_PTR_STATUS(started)));
-    }
-    *request = (transport_request_t){.ucx = started};
     return MPINPU_OK;
 }
 

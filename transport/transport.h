@@ -73,17 +73,14 @@ mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, u
 mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *buffer, size_t bytes,
                                   transport_request_t *request);
 
-/* Starts to wait until all that was sent so far has left this process: until then the peers may need its progress,
-   although the sends are done (their buffers may be reused). */
-mpinpu_status_t transport_flush(transport_t *transport, transport_request_t *request);
-
 /* MPINPU_OK when done, MPINPU_IN_PROGRESS, or MPINPU_ERR_TRANSPORT (said in the log once). Does not progress. */
 mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request);
 
 /* Gives up a request that is under way (receive cancelled, send left to finish); afterwards it is done. */
 void transport_request_cancel(transport_t *transport, transport_request_t *request);
 
-/* Moves messages along; how many events were handled. */
+/* Moves messages along; how many events were handled. From the first message on, a thread of the transport's own does
+   it too when nobody has for some 20 ms, so that peers are served while the program is elsewhere. */
 unsigned transport_progress(transport_t *transport);
 
 /* Writes what was found, a line each ("UCX 1.13.1", transports and devices, memory domain of the window): for `mpinpu
