@@ -7,7 +7,6 @@
 
 enum {
     PLAN_LINE = 64,                     /* bytes of a cache line: slots start on, slices are cut at, multiples */
-    PLAN_NEAR_BYTES = 16 * 1024,        /* what is written and then read again at once: stays in the first cache */
     PLAN_MESSAGES_IN_FLIGHT = 64,       /* partners a rank exchanges messages with before it waits for the first */
     PLAN_RING_SEGMENT_BYTES = 64 * 1024 /* a ring cuts its slices into up to four segments of about this */
 };

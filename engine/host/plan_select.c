@@ -34,12 +34,15 @@ typedef struct choice {
 #define ANY_RANKS 0, UINT32_MAX
 #define ANY_BYTES UINT64_MAX, UINT64_MAX
 
-/* Tried from the top. The last row serves everything. */
+/* Tried from the top. The last row serves everything. Waits cost most where ranks share processors, bytes where they do
+   not: flat has one wait but reads every rank's whole vector. */
 static const choice_t choices[] = {
     /* One host. */
-    {CHOICE_ALLREDUCE, 17, UINT32_MAX, PLAN_KIB(2), UINT64_MAX, ROW_doubling},
-    {CHOICE_ALLREDUCE, ANY_RANKS, UINT64_MAX, PLAN_KIB(2), ROW_flat},
-    {CHOICE_SCATTER, ANY_RANKS, PLAN_KIB(256), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, 33, UINT32_MAX, PLAN_KIB(1), UINT64_MAX, ROW_doubling},
+    {CHOICE_ALLREDUCE, 0, 2, PLAN_KIB(16), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, 0, 8, PLAN_KIB(8), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(4), UINT64_MAX, ROW_flat},
+    {CHOICE_SCATTER, ANY_RANKS, PLAN_KIB(512), UINT64_MAX, ROW_flat},
     {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(128), UINT64_MAX, ROW_slice},
     {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_pipeline},
     {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_flat},

@@ -12,10 +12,10 @@
 
 #include <stdlib.h>
 
-enum { WINDOW_SLOTS = 3, NEAR_TURNS = 4 };
+enum { WINDOW_SLOTS = 3 };
 
 /* Cuts of pipeline, to be tuned: bytes of a rank's piece of a chunk, and of a chunk. */
-static const uint64_t pipeline_piece_bytes = PLAN_KIB(32);
+static const uint64_t pipeline_piece_bytes = PLAN_KIB(64);
 static const uint64_t pipeline_chunk_bytes = PLAN_KIB(512);
 /* Chunks grow where there would be more than this, so that plans stay small. */
 static const uint64_t pipeline_rounds = 4096;
@@ -131,50 +131,31 @@ static void bring_in(plan_builder_t *builder, const window_chunks_t *chunks, uin
     }
 }
 
-/* At how many bytes fold and copy take turns; where a piece is very long, in at most NEAR_TURNS turns. */
-static uint64_t near_bytes(const window_chunks_t *chunks, uint64_t length)
-{
-    const uint64_t unit = chunks->blocks.unit;
-    const uint64_t share = plan_round_up((length + NEAR_TURNS - 1) / NEAR_TURNS, unit);
-    const uint64_t near = PLAN_NEAR_BYTES / unit * unit;
-
-    return share > near ? share : near;
-}
-
-/* Folds this rank's piece into `result`; an allreduce's also into its window, bit by bit so that it is read again from
-   the first cache. */
+/* Folds this rank's piece: a reduce_scatter's into `result`, an allreduce's into its window, where all take it from. */
 static void fold_piece(plan_builder_t *builder, const window_chunks_t *chunks, uint64_t round, plan_ref_t result)
 {
     const uint32_t n = builder->params->layout.nranks;
     const uint32_t me = builder->params->me;
     const window_piece_t piece = piece_of(chunks, me, round);
-    const bool mirrored = plan_is_allreduce(builder->params);
-    const uint64_t bytes = mirrored ? near_bytes(chunks, piece.length) : piece.length;
 
-    for (uint64_t done = 0; done < piece.length; done += bytes) {
-        const uint64_t length = plan_min(bytes, piece.length - done);
-        const plan_ref_t dst = plan_ref_add(result, piece.output + done);
-        for (uint32_t rank = 0; rank < n; rank++) {
-            plan_source(builder,
-                        rank == me ? plan_at(PLAN_SEND, piece.input + done) : plan_window_at(rank, piece.place + done));
-        }
-        plan_fold(builder, dst, length);
-        if (mirrored) {
-            plan_copy(builder, plan_window_at(me, piece.place + done), dst, length);
-        }
+    for (uint32_t rank = 0; rank < n; rank++) {
+        plan_source(builder, rank == me ? plan_at(PLAN_SEND, piece.input) : plan_window_at(rank, piece.place));
     }
+    plan_fold(builder,
+              plan_is_allreduce(builder->params) ? plan_window_at(me, piece.place) : plan_ref_add(result, piece.output),
+              piece.length);
 }
 
-/* Copies the others' results. `tick` other than 0: waits for each first, the nearest next rank first. */
+/* Copies the results, this rank's first. `tick` other than 0: waits for each of the others, the next rank first. */
 static void take_out(plan_builder_t *builder, const window_chunks_t *chunks, uint64_t round, uint64_t tick)
 {
     const uint32_t n = builder->params->layout.nranks;
     const uint32_t me = builder->params->me;
 
-    for (uint32_t distance = 1; distance < n; distance++) {
+    for (uint32_t distance = 0; distance < n; distance++) {
         const uint32_t peer = (me + distance) % n;
         const window_piece_t piece = piece_of(chunks, peer, round);
-        if (piece.length > 0 && tick > 0) {
+        if (distance > 0 && piece.length > 0 && tick > 0) {
             plan_await(builder, peer, tick);
         }
         plan_copy(builder, plan_at(PLAN_RECV, piece.output), plan_window_at(peer, piece.place), piece.length);
