@@ -180,11 +180,13 @@ static void messages_remapped(process_t *self)
         memset(both, round * 16 + self->rank + 1, BYTES);
         transport_request_t send;
         transport_request_t receive;
-        process_require(transport_receive(party.transport, 7, both + BYTES, BYTES, &receive) == MPINPU_OK, "receive");
+        process_require(transport_receive(party.transport, 7, both + (size_t)BYTES, BYTES, &receive) == MPINPU_OK,
+                        "receive");
         process_require(transport_send(party.transport, party.peers[peer], 7, both, BYTES, &send) == MPINPU_OK, "send");
         party_wait(&party, &receive);
         for (size_t i = 0; i < BYTES; i++) {
-            process_require(both[BYTES + i] == (unsigned char)(round * 16 + peer + 1), "round %d byte %zu", round, i);
+            process_require(both[(size_t)BYTES + i] == (unsigned char)(round * 16 + peer + 1), "round %d byte %zu",
+                            round, i);
         }
         party_wait(&party, &send);
         process_barrier(self);
