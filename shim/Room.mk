@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is preloaded: libc and nothing else.
 lib_LTLIBRARIES += libmpinpu.la
-libmpinpu_la_SOURCES = shim/preload.c shim/core.h shim/functions.def engine/job.h
+libmpinpu_la_SOURCES = shim/preload.c shim/core.h shim/core_load.c shim/core_load.h shim/functions.def engine/job.h
 libmpinpu_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -Wl,--version-script=shim/libmpinpu.map
 libmpinpu_la_DEPENDENCIES = shim/libmpinpu.map
 

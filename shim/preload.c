@@ -10,6 +10,7 @@
 
 #include "engine/job.h"
 #include "shim/core.h"
+#include "shim/core_load.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -304,7 +305,7 @@ static bool core_open(const library_t *library, core_table_t *served)
         note("no core for %s (%s is not there): its calls go straight through", library->brand->name, path);
         return false;
     }
-    void *core = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *core = core_load(path);
     if (core == NULL) {
         note("the core for %s does not load (%s): all calls go straight through", library->brand->name, dlerror());
         return false;
