@@ -6,13 +6,13 @@ job_programs = \
 	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values
 job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
-	tests/jobs/fortran.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh tests/jobs/python.sh \
-	tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh
+	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh \
+	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
-EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/job.sh tests/jobs/arrays.py tests/jobs/fortran.F90
+EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/as_hosts.sh tests/jobs/job.sh tests/jobs/arrays.py tests/jobs/fortran.F90
 CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)

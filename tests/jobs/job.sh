@@ -113,10 +113,12 @@ job_limit() {
     return "$status"
 }
 
-# mpirun's arguments for a mode: words joined by '+', of bare, windows, messages, ucx, reproducible.
+# mpirun's arguments for a mode: words joined by '+', of bare, windows, messages, ucx, reproducible, hostsN (the library
+# sees a host of its own in every N ranks, roundN: in every N-th rank).
 job_mode_arguments() {
     local word
     job_arguments=(--oversubscribe)
+    job_wrapper=()
     if [ -n "${JOB_BARE:-}" ] || [ "$1" = bare ]; then
         # op/avx saturates 8- and 16-bit sums
         job_arguments+=(--mca op ^avx)
@@ -129,6 +131,9 @@ job_mode_arguments() {
         bare | windows) ;;
         messages) job_arguments+=(-x MPINPU_WINDOWS=off) ;;
         reproducible) job_arguments+=(-x MPINPU_REPRODUCIBLE=1) ;;
+        hosts[1-9] | round[1-9])
+            job_wrapper=("$srcdir/tests/jobs/as_hosts.sh" "$word")
+            ;;
         ucx) job_arguments+=(--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
         *) job_fail "no mode is named $word" ;;
         esac
@@ -243,7 +248,7 @@ job_run() {
     job_mode_arguments "$mode"
     [ "${program#/}" != "$program" ] || program=$job_programs/$program
     job_mpirun ${options[@]+"${options[@]}"} "$(basename "$program") $*, $ranks ranks, $mode${extra[*]:+ ${extra[*]}}" \
-        ${extra[@]+"${extra[@]}"} -np "$ranks" "$program" "$@"
+        ${extra[@]+"${extra[@]}"} -np "$ranks" ${job_wrapper[@]+"${job_wrapper[@]}"} "$program" "$@"
 }
 
 # Where JOB_BARE is set nothing can be said about the library.
@@ -254,5 +259,11 @@ job_needs_library() {
     fi
 }
 
+# Whether hostsN can be had: a host name of one's own takes a namespace.
+job_hosts_possible() {
+    unshare --uts true 2>/dev/null
+}
+
 job_around=()
+job_wrapper=()
 job_beside=''
