@@ -11,7 +11,7 @@
 enum { TAG_ID_SHIFT = 32, TAG_SEQUENCE_SHIFT = 20, TAG_SEQUENCE_MASK = 0xfff };
 
 mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const plan_t *plan,
-                               const collective_t *collective, const void *send, void *recv, void *tmp)
+                               const collective_t *collective, void *tmp)
 {
     *executor = (executor_t){
         .comm = comm,
@@ -20,7 +20,9 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
         .dtype = collective->dtype,
         .element = dtype_size(collective->dtype),
         /* No step has PLAN_SEND as its destination. */
-        .space = {[PLAN_SEND] = (unsigned char *)(uintptr_t)send, [PLAN_RECV] = recv, [PLAN_TMP] = tmp},
+        .space = {[PLAN_SEND] = (unsigned char *)(uintptr_t)collective->send,
+                  [PLAN_RECV] = collective->recv,
+                  [PLAN_TMP] = tmp},
         .parity = (unsigned)(comm->sequence & 1),
         .base = comm->base,
         .tag = (uint64_t)comm->id << TAG_ID_SHIFT | (comm->sequence & TAG_SEQUENCE_MASK) << TAG_SEQUENCE_SHIFT,
@@ -114,6 +116,8 @@ static mpinpu_status_t executor_messages_done(executor_t *executor, const plan_s
         }
         executor->completed++;
     }
+    /* Acquire: pairs with the release of those whose messages these were. */
+    atomic_thread_fence(memory_order_acquire);
     return MPINPU_OK;
 }
 
@@ -124,6 +128,8 @@ static mpinpu_status_t executor_message(executor_t *executor, const plan_step_t 
     mpinpu_status_t status;
 
     if (step->kind == PLAN_MESSAGE_SEND) {
+        /* Release: who has this message may reuse what I have read of its window. */
+        atomic_thread_fence(memory_order_release);
         status = transport_send(comm->engine->transport, comm->ranks[step->peer].peer, executor->tag | comm->rank,
                                 executor_address(executor, &step->src), step->length, request);
     } else {

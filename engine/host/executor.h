@@ -14,7 +14,6 @@ typedef struct executor {
     size_t element;
     unsigned char *space[3]; /* by plan_space_t: PLAN_SEND, PLAN_RECV, PLAN_TMP */
     unsigned parity;
-    bool streams; /* results go past the caches */
     uint64_t base;
     uint64_t tag; /* of this collective's messages, without the sender */
     size_t step;
@@ -24,10 +23,10 @@ typedef struct executor {
     size_t completed; /* the first so many are done */
 } executor_t;
 
-/* Begins: takes the communicator's next ticks. send and recv as in collective_t, tmp of plan->tmp_bytes. Ends with
+/* Begins: takes the communicator's next ticks. tmp is scratch of plan->tmp_bytes. Ends with
    executor_end, whatever happened. */
 mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const plan_t *plan,
-                               const collective_t *collective, const void *send, void *recv, void *tmp);
+                               const collective_t *collective, void *tmp);
 
 /* Goes on: MPINPU_OK at the plan's end; MPINPU_IN_PROGRESS where it would have to wait (only when not `blocking`). */
 mpinpu_status_t executor_advance(executor_t *executor, bool blocking);

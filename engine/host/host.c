@@ -104,14 +104,12 @@ static bool host_supports(const engine_t *engine, dtype_t dtype, op_t op)
     return kernel_fold_find(dtype, op) != NULL;
 }
 
-/* Runs a plan on given buffers. */
-static mpinpu_status_t host_run_buffers(engine_comm_t *comm, const collective_t *collective, const void *send,
-                                        void *recv)
+static mpinpu_status_t host_run_plan(engine_comm_t *comm, const collective_t *collective)
 {
     executor_t executor;
     const plan_t *plan = NULL;
     void *tmp = NULL;
-    mpinpu_status_t status = host_plan_get(comm, collective, send == recv, &plan);
+    mpinpu_status_t status = host_plan_get(comm, collective, collective->send == collective->recv, &plan);
 
     if (status != MPINPU_OK) {
         return status;
@@ -122,7 +120,7 @@ static mpinpu_status_t host_run_buffers(engine_comm_t *comm, const collective_t 
             return MPINPU_ERR_NO_MEMORY;
         }
     }
-    status = executor_begin(&executor, comm, plan, collective, send, recv, tmp);
+    status = executor_begin(&executor, comm, plan, collective, tmp);
     if (status == MPINPU_OK) {
         status = executor_advance(&executor, true);
     }
@@ -132,25 +130,6 @@ static mpinpu_status_t host_run_buffers(engine_comm_t *comm, const collective_t 
         comm->tmp = NULL;
         comm->tmp_bytes = 0;
     }
-    return status;
-}
-
-/* Elements with gaps: messages carry whole elements and would write the gaps of the user's buffer, so they go to a
-   buffer of ours first. */
-static mpinpu_status_t host_run_padded(engine_comm_t *comm, const collective_t *collective)
-{
-    size_t count =
-        collective->kind == COLLECTIVE_ALLREDUCE ? collective->count : host_block_count(collective, comm->rank);
-    void *recv = calloc(count > 0 ? count : 1, dtype_size(collective->dtype));
-
-    if (recv == NULL) {
-        return MPINPU_ERR_NO_MEMORY;
-    }
-    mpinpu_status_t status = host_run_buffers(comm, collective, collective->send, recv);
-    if (status == MPINPU_OK) {
-        kernel_copy(collective->dtype, collective->recv, recv, count);
-    }
-    free(recv);
     return status;
 }
 
@@ -167,9 +146,7 @@ static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collect
             return MPINPU_OK;
         }
     }
-    mpinpu_status_t status = dtype_padded(collective->dtype) && comm->nhosts > 1
-                                 ? host_run_padded(comm, collective)
-                                 : host_run_buffers(comm, collective, collective->send, collective->recv);
+    mpinpu_status_t status = host_run_plan(comm, collective);
     if (status != MPINPU_OK) {
         log_warn("%s failed: %s", collective_kind_name(collective->kind), status_name(status));
         comm->status = status;

@@ -39,6 +39,7 @@ typedef struct host_plan {
     size_t count;
     size_t element;
     bool raw;
+    bool padded;
     int *counts; /* copy, reduce_scatter */
     plan_t plan;
 } host_plan_t;

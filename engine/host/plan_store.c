@@ -27,6 +27,7 @@ static bool host_plan_matches(const host_plan_t *kept, const engine_comm_t *comm
 {
     return kept->valid && kept->kind == collective->kind && kept->count == collective->count &&
            kept->element == dtype_size(collective->dtype) && kept->in_place == in_place && kept->raw == raw &&
+           kept->padded == dtype_padded(collective->dtype) &&
            (kept->counts == NULL || memcmp(kept->counts, collective->counts, comm->size * sizeof *kept->counts) == 0);
 }
 
@@ -50,13 +51,15 @@ static mpinpu_status_t host_plan_make(engine_comm_t *comm, const collective_t *c
                             .counts = collective->counts,
                             .in_place = in_place,
                             .raw = raw,
+                            .padded = dtype_padded(collective->dtype),
                             .window_bytes = comm->half};
     host_plan_t made = {.valid = true,
                         .kind = collective->kind,
                         .count = collective->count,
                         .element = params.element,
                         .in_place = in_place,
-                        .raw = raw};
+                        .raw = raw,
+                        .padded = params.padded};
     mpinpu_status_t status;
 
     if (collective->counts != NULL) {

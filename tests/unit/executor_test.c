@@ -142,7 +142,7 @@ static mpinpu_status_t collective_run(engine_comm_t *comm, const collective_t *c
     executor_t executor;
     mpinpu_status_t status = host_plan_get(comm, collective, collective->send == collective->recv, &plan);
     if (status == MPINPU_OK) {
-        status = executor_begin(&executor, comm, plan, collective, collective->send, collective->recv,
+        status = executor_begin(&executor, comm, plan, collective,
                                 plan->tmp_bytes > 0 ? host_comm_tmp(comm, plan->tmp_bytes) : NULL);
         /* Now and then as a nonblocking caller does it. */
         while (status == MPINPU_OK && comm->sequence % 3 == 0 &&
