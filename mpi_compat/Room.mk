@@ -2,5 +2,14 @@
 noinst_LTLIBRARIES += libmpicompat.la
 libmpicompat_la_SOURCES = \
 	mpi_compat/exchange.c mpi_compat/exchange.h \
-	mpi_compat/reduction.c mpi_compat/reduction.h
+	mpi_compat/float16_handles.c mpi_compat/float16_handles.h \
+	mpi_compat/reduction.c mpi_compat/reduction.h \
+	mpi_compat/datatypes.def mpi_compat/ops.def
 libmpicompat_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
+
+# Linked into programs that use 16-bit floats, and into their shared objects.
+include_HEADERS += mpi_compat/mpinpu.h
+lib_LIBRARIES += libmpinpu16.a
+libmpinpu16_a_SOURCES = mpi_compat/float16_user.c mpi_compat/mpinpu.h mpi_compat/float16_handles.h engine/float16.h
+libmpinpu16_a_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
+libmpinpu16_a_CFLAGS = $(AM_CFLAGS) -fPIC
