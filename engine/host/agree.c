@@ -18,7 +18,7 @@ void hello_fill(engine_comm_t *comm, hello_t *hello)
 {
     engine_t *engine = comm->engine;
 
-    *hello = (hello_t){.magic = hello_magic, .status = (int32_t)engine->status};
+    *hello = (hello_t){.magic = hello_magic, .status = (int32_t)engine->status, .crowded = engine->crowded};
     memcpy(hello->compared, engine->config.compared.values, sizeof hello->compared);
     memcpy(hello->why, engine->why, sizeof hello->why);
     if (engine->status != MPINPU_OK) {
@@ -130,6 +130,7 @@ void hellos_settle(engine_comm_t *comm, const hello_t *hellos)
 {
     for (uint32_t r = 0; r < comm->size; r++) {
         comm->id = hellos[r].comm_id > comm->id ? hellos[r].comm_id : comm->id;
+        comm->crowded = comm->crowded || hellos[r].crowded != 0;
     }
     pthread_mutex_lock(&comm->engine->lock);
     if (comm->engine->next_comm_id <= comm->id) {

@@ -17,6 +17,7 @@ typedef struct hello {
     uint32_t card_bytes;
     int32_t status;        /* of its engine */
     int32_t window_status; /* of its window */
+    int32_t crowded;       /* the ranks of its host share CPUs */
     int64_t compared[ENGINE_COMPARED_MAX];
     char why[HOST_WHY_BYTES]; /* of the first status that is not MPINPU_OK */
 } hello_t;

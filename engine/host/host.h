@@ -60,6 +60,7 @@ struct engine_comm {
     mpinpu_status_t status; /* not MPINPU_OK once a collective failed */
     bool tiny;              /* all ranks share windows, and are few enough for the straight path */
     bool windows;
+    bool crowded;      /* on some host ranks share CPUs */
     uint64_t sequence; /* collectives begun */
     uint64_t base;     /* ticks of the collectives before */
     host_rank_t *ranks;

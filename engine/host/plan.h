@@ -90,6 +90,7 @@ typedef struct plan_params {
     bool in_place;       /* PLAN_SEND and PLAN_RECV are the same memory */
     bool raw;            /* every result element is one left fold over all ranks' inputs in rank order (reproducible
                             and 16-bit floats); else partial results may be formed, the same on all ranks */
+    bool crowded;        /* ranks share processors somewhere: waits cost more than bytes; the same on all ranks */
     size_t window_bytes; /* what a plan may use of each rank's window; the same on all ranks; a multiple of 64 */
 } plan_params_t;
 

@@ -18,12 +18,14 @@ const plan_algorithm_t plan_algorithms[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+typedef enum choice_crowd { CROWD_ANY, CROWD_ONLY } choice_crowd_t;
 typedef enum choice_kind { CHOICE_ALLREDUCE = 1, CHOICE_SCATTER = 2, CHOICE_ANY = 3 } choice_kind_t;
 
-/* A row is taken where the kind fits, there are min_ranks to max_ranks ranks, the vector is at most max_bytes long and
-   at most max_bytes_a_rank times the ranks, and the algorithm serves the parameters. */
+/* A row is taken where the kind and the crowding fit, there are min_ranks to max_ranks ranks, the vector is at most
+   max_bytes long and at most max_bytes_a_rank times the ranks, and the algorithm serves the parameters. */
 typedef struct choice {
     choice_kind_t kind;
+    choice_crowd_t crowd;
     uint32_t min_ranks;
     uint32_t max_ranks;
     uint64_t max_bytes;
@@ -38,26 +40,27 @@ typedef struct choice {
    not: flat has one wait but reads every rank's whole vector. */
 static const choice_t choices[] = {
     /* One host. */
-    {CHOICE_ALLREDUCE, 33, UINT32_MAX, PLAN_KIB(1), UINT64_MAX, ROW_doubling},
-    {CHOICE_ALLREDUCE, 0, 2, PLAN_KIB(16), UINT64_MAX, ROW_flat},
-    {CHOICE_ALLREDUCE, 0, 8, PLAN_KIB(8), UINT64_MAX, ROW_flat},
-    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(4), UINT64_MAX, ROW_flat},
-    {CHOICE_SCATTER, ANY_RANKS, PLAN_KIB(512), UINT64_MAX, ROW_flat},
-    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(128), UINT64_MAX, ROW_slice},
-    {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_pipeline},
-    {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_flat},
-    {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_slice},
+    {CHOICE_ALLREDUCE, CROWD_ANY, 33, UINT32_MAX, PLAN_KIB(1), UINT64_MAX, ROW_doubling},
+    {CHOICE_ALLREDUCE, CROWD_ONLY, ANY_RANKS, PLAN_KIB(64), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, CROWD_ANY, 0, 2, PLAN_KIB(16), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, CROWD_ANY, 0, 8, PLAN_KIB(8), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, PLAN_KIB(4), UINT64_MAX, ROW_flat},
+    {CHOICE_SCATTER, CROWD_ANY, ANY_RANKS, PLAN_KIB(512), UINT64_MAX, ROW_flat},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, PLAN_KIB(128), UINT64_MAX, ROW_slice},
+    {CHOICE_ANY, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_pipeline},
+    {CHOICE_SCATTER, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_flat},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_slice},
     /* Several hosts. */
-    {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_levels},
-    {CHOICE_ALLREDUCE, 0, 4, PLAN_KIB(1), UINT64_MAX, ROW_message_gather},
-    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(16), UINT64_MAX, ROW_message_doubling},
-    {CHOICE_ALLREDUCE, 33, UINT32_MAX, UINT64_MAX, PLAN_KIB(4), ROW_message_doubling},
-    {CHOICE_ANY, 0, 32, UINT64_MAX, PLAN_KIB(64), ROW_message_direct},
-    {CHOICE_ALLREDUCE, ANY_RANKS, ANY_BYTES, ROW_message_ring},
-    {CHOICE_SCATTER, ANY_RANKS, UINT64_MAX, PLAN_KIB(512), ROW_message_direct},
-    {CHOICE_SCATTER, ANY_RANKS, ANY_BYTES, ROW_message_ring},
-    {CHOICE_ALLREDUCE, ANY_RANKS, PLAN_KIB(1), UINT64_MAX, ROW_message_gather},
-    {CHOICE_ANY, ANY_RANKS, ANY_BYTES, ROW_message_direct},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_levels},
+    {CHOICE_ALLREDUCE, CROWD_ANY, 0, 4, PLAN_KIB(1), UINT64_MAX, ROW_message_gather},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, PLAN_KIB(16), UINT64_MAX, ROW_message_doubling},
+    {CHOICE_ALLREDUCE, CROWD_ANY, 33, UINT32_MAX, UINT64_MAX, PLAN_KIB(4), ROW_message_doubling},
+    {CHOICE_ANY, CROWD_ANY, 0, 32, UINT64_MAX, PLAN_KIB(64), ROW_message_direct},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_message_ring},
+    {CHOICE_SCATTER, CROWD_ANY, ANY_RANKS, UINT64_MAX, PLAN_KIB(512), ROW_message_direct},
+    {CHOICE_SCATTER, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_message_ring},
+    {CHOICE_ALLREDUCE, CROWD_ANY, ANY_RANKS, PLAN_KIB(1), UINT64_MAX, ROW_message_gather},
+    {CHOICE_ANY, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_message_direct},
 };
 
 const plan_algorithm_t *plan_select(const plan_params_t *params)
@@ -69,8 +72,9 @@ const plan_algorithm_t *plan_select(const plan_params_t *params)
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const choice_t *choice = &choices[i];
         const plan_algorithm_t *algorithm = &plan_algorithms[choice->row];
-        if ((choice->kind & kind) != 0 && ranks >= choice->min_ranks && ranks <= choice->max_ranks &&
-            bytes <= choice->max_bytes && bytes / ranks <= choice->max_bytes_a_rank && algorithm->serves(params)) {
+        if ((choice->kind & kind) != 0 && (choice->crowd == CROWD_ANY || params->crowded) &&
+            ranks >= choice->min_ranks && ranks <= choice->max_ranks && bytes <= choice->max_bytes &&
+            bytes / ranks <= choice->max_bytes_a_rank && algorithm->serves(params)) {
             return algorithm;
         }
     }

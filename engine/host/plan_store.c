@@ -52,6 +52,7 @@ static mpinpu_status_t host_plan_make(engine_comm_t *comm, const collective_t *c
                             .in_place = in_place,
                             .raw = raw,
                             .padded = dtype_padded(collective->dtype),
+                            .crowded = comm->crowded,
                             .window_bytes = comm->half};
     host_plan_t made = {.valid = true,
                         .kind = collective->kind,
