@@ -46,12 +46,13 @@ static int call_real(const call_t *call)
     return ((count_function_t *)real)(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op, call->comm);
 }
 
-/* What the host MPI would refuse, or crash on, is left to it. A sendbuf that is the recvbuf means in place: Open MPI
-   takes it so, and whether a rank does it is local knowledge. */
+/* What the host MPI would refuse, or crash on, is left to it. One buffer for both: Open MPI 4.1 refuses it in
+   MPI_Allreduce of more than one element, and takes it for in place elsewhere (ompi/mpi/c/allreduce.c). */
 static inline bool call_buffers_valid(const call_t *call, size_t received)
 {
     return call->recvbuf != MPI_IN_PLACE && call->sendbuf != NULL && (call->recvbuf != NULL || received == 0) &&
-           !(call->sendbuf == MPI_IN_PLACE && call->recvbuf == NULL);
+           !(call->sendbuf == MPI_IN_PLACE && call->recvbuf == NULL) &&
+           !(call->kind == COLLECTIVE_ALLREDUCE && call->sendbuf == call->recvbuf && call->count > 1);
 }
 
 /* The elements of all blocks; false where a count is negative. */
