@@ -269,3 +269,40 @@ Test(transport_message, cancelled_receive_takes_nothing, .timeout = 60)
 {
     cr_assert_eq(processes_run(2, 50, 0, messages_cancelled, NULL), 0);
 }
+
+/* A process that has started a receive and then waits elsewhere is served all the same: the sender, which needs its
+   answer, comes to an end. */
+static void messages_unattended(process_t *self)
+{
+    enum { BYTES = 1 << 20 };
+    party_t party;
+    char end = 0;
+    transport_request_t request;
+    unsigned char *buffer = malloc(BYTES);
+    process_require(buffer != NULL, "no memory");
+    party_meet(&party, self, 0, self->argument != NULL);
+    for (int round = 0; round < 3; round++) {
+        memset(buffer, self->rank == 0 ? round + 1 : 0, BYTES);
+        if (self->rank == 0) {
+            process_require(transport_send(party.transport, party.peers[1], 9, buffer, BYTES, &request) == MPINPU_OK,
+                            "send");
+            party_wait(&party, &request);
+            process_write(self, 1, &end, 1);
+        } else {
+            process_require(transport_receive(party.transport, 9, buffer, BYTES, &request) == MPINPU_OK, "receive");
+            process_read(self, 0, &end, 1);
+            party_wait(&party, &request);
+            process_require(buffer[0] == round + 1 && buffer[BYTES - 1] == round + 1, "round %d", round);
+        }
+    }
+    process_barrier(self);
+    transport_close(party.transport);
+    free(buffer);
+}
+
+Test(transport_message, served_while_elsewhere, .timeout = 60)
+{
+    int strangers = 1;
+    cr_assert_eq(processes_run(2, 25, 0, messages_unattended, NULL), 0);
+    cr_assert_eq(processes_run(2, 25, 0, messages_unattended, &strangers), 0);
+}
