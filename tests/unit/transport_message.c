@@ -173,7 +173,7 @@ static void messages_remapped(process_t *self)
     int peer = 1 - self->rank;
     void *place = NULL;
     for (int round = 0; round < ROUNDS; round++) {
-        unsigned char *both = mmap(place, 2 * BYTES, PROT_READ | PROT_WRITE,
+        unsigned char *both = mmap(place, 2 * (size_t)BYTES, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | (place == NULL ? 0 : MAP_FIXED), -1, 0);
         process_require(both != MAP_FAILED && (place == NULL || both == place), "mmap");
         place = both;
@@ -190,7 +190,7 @@ static void messages_remapped(process_t *self)
         }
         party_wait(&party, &send);
         process_barrier(self);
-        process_require(munmap(both, 2 * BYTES) == 0, "munmap");
+        process_require(munmap(both, 2 * (size_t)BYTES) == 0, "munmap");
     }
     transport_close(party.transport);
 }
