@@ -29,9 +29,7 @@ void hello_fill(engine_comm_t *comm, hello_t *hello)
     transport_card_get(engine->transport, &card, &card_bytes);
     hello->identity = transport_identity_get(engine->transport);
     hello->card_bytes = (uint32_t)card_bytes;
-    pthread_mutex_lock(&engine->lock);
-    hello->comm_id = engine->next_comm_id;
-    pthread_mutex_unlock(&engine->lock);
+    hello->comm_id = atomic_fetch_add_explicit(&engine->comm_ids, 1, memory_order_relaxed);
     hello->window_status = (int32_t)engine->window_status;
     if (engine->window_status == MPINPU_OK) {
         size_t offset = 0;
@@ -129,14 +127,9 @@ static bool windows_agree(engine_comm_t *comm, const hello_t *hellos)
 void hellos_settle(engine_comm_t *comm, const hello_t *hellos)
 {
     for (uint32_t r = 0; r < comm->size; r++) {
-        comm->id = hellos[r].comm_id > comm->id ? hellos[r].comm_id : comm->id;
+        comm->ranks[r].id = hellos[r].comm_id;
         comm->crowded = comm->crowded || hellos[r].crowded != 0;
     }
-    pthread_mutex_lock(&comm->engine->lock);
-    if (comm->engine->next_comm_id <= comm->id) {
-        comm->engine->next_comm_id = comm->id + 1;
-    }
-    pthread_mutex_unlock(&comm->engine->lock);
     comm->windows = windows_agree(comm, hellos);
 }
 

@@ -30,7 +30,7 @@ void hello_fill(engine_comm_t *comm, hello_t *hello);
 /* The conclusion from all ranks' words; `why` names the first rank that had the cause. */
 mpinpu_status_t hellos_judge(const engine_comm_t *comm, const hello_t *hellos, char *why, size_t why_bytes);
 
-/* Sets what follows from all words before the ranks are connected: the id, whether windows are tried. */
+/* Sets what follows from all words before the ranks are connected: their numbers, whether windows are tried. */
 void hellos_settle(engine_comm_t *comm, const hello_t *hellos);
 
 /* Makes the ranks' processes known and maps the windows of those on this host: collective. comm->windows becomes false

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tag is the communicator's id, the low bits of the collective's sequence and the sender's rank. Ids are not reused,
-   so only collectives of one communicator could meet, and those are never 4096 apart. */
+/* A tag is the number that the receiver gave the communicator, the low bits of the collective's sequence and the
+   sender's rank. Numbers are not reused in the receiver, so only collectives of one communicator could meet there, and
+   those are never 4096 apart. */
 enum { TAG_ID_SHIFT = 32, TAG_SEQUENCE_SHIFT = 20, TAG_SEQUENCE_MASK = 0xfff };
 
 mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const plan_t *plan,
@@ -25,7 +26,7 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
                   [PLAN_TMP] = tmp},
         .parity = (unsigned)(comm->sequence & 1),
         .base = comm->base,
-        .tag = (uint64_t)comm->id << TAG_ID_SHIFT | (comm->sequence & TAG_SEQUENCE_MASK) << TAG_SEQUENCE_SHIFT,
+        .sequence_tag = (comm->sequence & TAG_SEQUENCE_MASK) << TAG_SEQUENCE_SHIFT,
     };
     if (plan->nmessages > 0) {
         executor->requests = calloc(plan->nmessages, sizeof *executor->requests);
@@ -121,6 +122,11 @@ static mpinpu_status_t executor_messages_done(executor_t *executor, const plan_s
     return MPINPU_OK;
 }
 
+static uint64_t executor_tag(const executor_t *executor, uint32_t from, uint32_t to)
+{
+    return (uint64_t)executor->comm->ranks[to].id << TAG_ID_SHIFT | executor->sequence_tag | from;
+}
+
 static mpinpu_status_t executor_message(executor_t *executor, const plan_step_t *step)
 {
     engine_comm_t *comm = executor->comm;
@@ -130,10 +136,11 @@ static mpinpu_status_t executor_message(executor_t *executor, const plan_step_t 
     if (step->kind == PLAN_MESSAGE_SEND) {
         /* Release: who has this message may reuse what I have read of its window. */
         atomic_thread_fence(memory_order_release);
-        status = transport_send(comm->engine->transport, comm->ranks[step->peer].peer, executor->tag | comm->rank,
-                                executor_address(executor, &step->src), step->length, request);
+        status = transport_send(comm->engine->transport, comm->ranks[step->peer].peer,
+                                executor_tag(executor, comm->rank, step->peer), executor_address(executor, &step->src),
+                                step->length, request);
     } else {
-        status = transport_receive(comm->engine->transport, executor->tag | step->peer,
+        status = transport_receive(comm->engine->transport, executor_tag(executor, step->peer, comm->rank),
                                    executor_address(executor, &step->dst), step->length, request);
     }
     if (status == MPINPU_OK) {

@@ -15,7 +15,7 @@ typedef struct executor {
     unsigned char *space[3]; /* by plan_space_t: PLAN_SEND, PLAN_RECV, PLAN_TMP */
     unsigned parity;
     uint64_t base;
-    uint64_t tag; /* of this collective's messages, without the sender */
+    uint64_t sequence_tag; /* of this collective's messages, without receiver and sender */
     size_t step;
     uint32_t awaited;              /* ranks below it have been heard in the AWAIT for all under way */
     transport_request_t *requests; /* plan->nmessages */

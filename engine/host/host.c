@@ -71,8 +71,6 @@ static mpinpu_status_t host_open(const engine_config_t *config, engine_t **engin
         return MPINPU_ERR_NO_MEMORY;
     }
     made->config = *config;
-    made->next_comm_id = 1;
-    pthread_mutex_init(&made->lock, NULL);
     made->crowded = config->local_ranks > host_cpus(config->local_ranks);
     made->eager_polls = made->crowded ? CROWDED_POLLS : EAGER_POLLS;
     made->spin_polls = made->crowded ? CROWDED_POLLS : SPIN_POLLS;
@@ -94,7 +92,6 @@ static void host_close(engine_t *engine)
     }
     transport_close(engine->transport);
     region_pool_close(engine->regions);
-    pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
 

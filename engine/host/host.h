@@ -9,8 +9,6 @@
 #include "engine/host/region.h"
 #include "transport/transport.h"
 
-#include <pthread.h>
-
 enum { HOST_WHY_BYTES = 96, HOST_PLANS_KEPT = 8 };
 
 /* The engine in this process. */
@@ -23,8 +21,7 @@ struct engine {
     char window_why[HOST_WHY_BYTES];
     unsigned char *window;
     region_pool_t *regions;
-    pthread_mutex_t lock;       /* next_comm_id */
-    uint32_t next_comm_id;      /* larger than any id used in this process */
+    _Atomic uint32_t comm_ids;  /* given out so far; relaxed, only the number itself matters */
     _Atomic bool window_warned; /* relaxed: said once, twice in a race */
     bool crowded;               /* more ranks on this host than CPUs */
     unsigned eager_polls;       /* polls at full speed, then with a pause, */
@@ -47,6 +44,7 @@ typedef struct host_plan {
 /* What this rank knows of another rank of a communicator. */
 typedef struct host_rank {
     transport_peer_t *peer;
+    uint32_t id; /* the number it gave the communicator, its own for this one: in the tags of what it receives */
     region_head_t *region;  /* its region, NULL without a common window */
     unsigned char *half[2]; /* its data */
 } host_rank_t;
@@ -56,7 +54,6 @@ struct engine_comm {
     engine_t *engine;
     uint32_t rank;
     uint32_t size;
-    uint32_t id;            /* the same on all ranks, never used before in any of these processes */
     mpinpu_status_t status; /* not MPINPU_OK once a collective failed */
     bool tiny;              /* all ranks share windows, and are few enough for the straight path */
     bool windows;

@@ -49,7 +49,6 @@ static void job_open(job_t *job, uint32_t size, size_t half, bool raw, unsigned 
         *comm = (engine_comm_t){.engine = &job->engine,
                                 .rank = r,
                                 .size = size,
-                                .id = 1,
                                 .tiny = true,
                                 .windows = true,
                                 .nhosts = 1,
