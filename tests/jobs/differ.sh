@@ -19,24 +19,25 @@ ranks_with() {
     job_mpirun -n -w "$label" "${contexts[@]:1}"
 }
 
-# said_once LABEL REASON TEXT... : the calls went to the host MPI for that reason, and one line says so with these texts.
+# said_once LABEL REASON LINES TEXT... : the calls went to the host MPI for that reason, and so many lines say so (one from
+# rank 0 of each communicator that has the cause), each with these texts.
 said_once() {
-    local label=$1 reason=$2 text lines
-    shift 2
-    grep '^mpinpu: ' "$job_dir/err" >"$job_dir/said"
+    local label=$1 reason=$2 expected=$3 text lines
+    shift 3
+    grep -E '^mpinpu(\[[0-9]+\])?: ' "$job_dir/err" >"$job_dir/said"
     lines=$(wc -l <"$job_dir/said")
     if [ "$(job_report_reason "$reason")" -eq 0 ]; then
         job_fail "$label: the report knows no call that went to the host MPI because of: $reason"
         cat "$job_dir/report"
         return
     fi
-    if [ "$lines" -ne 1 ]; then
-        job_fail "$label: said in $lines lines, not in one"
+    if [ "$lines" -ne "$expected" ]; then
+        job_fail "$label: said in $lines lines, not in $expected"
         cat "$job_dir/said"
         return
     fi
     for text in "$@"; do
-        if ! grep -q -e "$text" "$job_dir/said"; then
+        if grep -qv -e "$text" "$job_dir/said"; then
             job_fail "$label: what is said does not name $text"
             cat "$job_dir/said"
             return
@@ -49,10 +50,10 @@ said_once() {
 while read -r name value other; do
     label="$name=$value on rank 1, $other elsewhere"
     ranks_with "$label" "env MPINPU_$name=$other" "env MPINPU_$name=$value"
-    said_once "$label, 2 ranks" "settings differ among the ranks" "MPINPU_$name" "rank 1"
+    said_once "$label, 2 ranks" "settings differ among the ranks" 1 "MPINPU_$name" "rank 1"
     ranks_with "$label" "env MPINPU_$name=$other" "env MPINPU_$name=$value" "env MPINPU_$name=$other"
-    said_once "$label, 3 ranks" "settings differ among the ranks" "MPINPU_$name" "rank 1"
-    if [ "$(job_report_reason engine)" -eq 0 ]; then
+    said_once "$label, 3 ranks" "settings differ among the ranks" 1 "MPINPU_$name" "rank 1"
+    if [ "$other" != off ] && [ "$(job_report_reason engine)" -eq 0 ]; then
         job_fail "$label: the communicator of ranks 0 and 2 does not use the engine"
     fi
 done <<'EOT'
@@ -77,8 +78,22 @@ for broken in 0 1 2; do
     setups=(env env env)
     setups[broken]="env UCX_TLS=nonsense"
     ranks_with "UCX fails on rank $broken" "${setups[@]}"
-    said_once "UCX fails on rank $broken" "engine not available on this communicator" "rank $broken"
+    # ranks 0 and 2 have a communicator of their own, whose rank 0 is rank 2
+    said_once "UCX fails on rank $broken" "engine not available on this communicator" $((broken == 1 ? 1 : 2)) \
+        'rank [0-2]: ucp_init'
+    if ! grep -q "^mpinpu\[0\]: .* 3 ranks .*rank $broken: " "$job_dir/said"; then
+        job_fail "UCX fails on rank $broken: rank 0 does not name rank $broken"
+    fi
 done
+# Many communicators are no reason to say it many times.
+contexts=(-np 1 "${preload[@]}" UCX_TLS=nonsense "$job_programs/comms" overlap 5 :
+    -np 2 "${preload[@]}" "$job_programs/comms" overlap 5)
+job_arguments=(--oversubscribe)
+job_mpirun -n -w "UCX fails on rank 0, many communicators" "${contexts[@]}"
+lines=$(grep -cE '^mpinpu(\[[0-9]+\])?: ' "$job_dir/err")
+if [ "$lines" -gt 3 ]; then
+    job_fail "UCX fails on rank 0, many communicators: said $lines times"
+fi
 
 # Shared memory works on all ranks but one: no windows, but the engine does without.
 if unshare --mount --propagation private true 2>/dev/null; then

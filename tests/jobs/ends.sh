@@ -5,22 +5,17 @@
 # Closes trap 28.
 . "${srcdir:=.}/tests/jobs/job.sh"
 
-own=(unshare --mount --ipc --propagation private)
-if ! "${own[@]}" true 2>/dev/null; then
-    own=(unshare --user --map-root-user --mount --ipc --propagation private)
-fi
-if ! "${own[@]}" sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
-    job_skip "no namespaces here (unshare --mount --ipc is not allowed)"
+if ! job_isolate; then
+    job_skip "no namespaces here (unshare --mount --ipc --pid is not allowed)"
     job_end
 fi
 
-# Runs a command in the namespaces; lists what is left behind in $1. Segments of the host MPI (vader) are its own matter.
+# Runs a command there; lists what is left behind in $1. Segments of the host MPI (vader) are its own matter.
 # A killed rank's siblings may live on for a moment after mpirun has gone, hence the wait.
 cat >"$job_dir/around" <<'SCRIPT'
 #!/bin/bash
 left=$1
 shift
-mount -t tmpfs none /dev/shm || exit 90
 "$@"
 status=$?
 for ((i = 0; i < 50; i++)); do
@@ -35,7 +30,7 @@ done
 exit $status
 SCRIPT
 chmod +x "$job_dir/around"
-job_around=("${own[@]}" --pid --fork --mount-proc "$job_dir/around" "$job_dir/left")
+job_around+=("$job_dir/around" "$job_dir/left")
 
 ends() {
     rm -f "$job_dir/left"

@@ -210,7 +210,7 @@ job_mpirun() {
         wrong="no end in $seconds s"
     elif [ "$expected" != any ] && [ "$status" -ne "$expected" ]; then
         wrong="status $status, expected $expected"
-    elif [ -z "$warnings" ] && grep -q '^mpinpu: ' "$job_dir/err"; then
+    elif [ -z "$warnings" ] && grep -qE '^mpinpu(\[[0-9]+\])?: ' "$job_dir/err"; then
         wrong="the library complained"
     elif [ -n "$counts" ] && printf '%s\n' "${job_arguments[@]}" | grep -q '^LD_PRELOAD='; then
         job_report_right || wrong="the report is not as the program counted"
@@ -267,3 +267,17 @@ job_hosts_possible() {
 job_around=()
 job_wrapper=()
 job_beside=''
+
+# From here on each run has a /dev/shm and an IPC namespace of its own, and JOB_ALONE set: what is found there is its
+# own. Fails where that is not allowed.
+job_isolate() {
+    local own=(unshare --mount --ipc --pid --fork --mount-proc --propagation private)
+    if ! "${own[@]}" sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
+        own=(unshare --user --map-root-user --mount --ipc --pid --fork --mount-proc --propagation private)
+        if ! "${own[@]}" sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
+            return 1
+        fi
+    fi
+    # shellcheck disable=SC2016 # for the inner shell
+    job_around=("${own[@]}" sh -c 'mount -t tmpfs none /dev/shm && JOB_ALONE=1 exec "$@"' sh)
+}
