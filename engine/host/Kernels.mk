@@ -4,16 +4,23 @@
 KERNEL_CFLAGS = $(AM_CFLAGS) -O3 -ftree-vectorize -fopenmp-simd -ffp-contract=off -fno-math-errno \
 	-fno-trapping-math
 kernel_fold_sources = \
-	engine/host/kernels_fold.c engine/host/kernels_isa.h engine/host/kernels.h \
+	engine/host/kernels_fold.c engine/host/kernels_isa.h engine/host/kernels.h engine/host/kernels_ops.h \
 	engine/host/kernels_shapes.h engine/host/kernels_half.h engine/float16.h
 
 engine_kernel_sources = engine/host/kernels.c engine/host/kernels.h engine/host/kernels_isa.h
-kernel_libs = libkernels_base.la
+kernel_libs = libkernels_base.la libkernels_scalar.la
 
 noinst_LTLIBRARIES += libkernels_base.la
 libkernels_base_la_SOURCES = $(kernel_fold_sources)
 libkernels_base_la_CPPFLAGS = $(AM_CPPFLAGS) -DKERNEL_TABLE=kernel_table_base
 libkernels_base_la_CFLAGS = $(KERNEL_CFLAGS)
+
+# gcc 12 makes fused operations of complex products in its vectoriser of straight code, whatever -ffp-contract says.
+noinst_LTLIBRARIES += libkernels_scalar.la
+libkernels_scalar_la_SOURCES = \
+	engine/host/kernels_scalar.c engine/host/kernels_isa.h engine/host/kernels.h engine/host/kernels_ops.h \
+	engine/host/kernels_shapes.h
+libkernels_scalar_la_CFLAGS = $(KERNEL_CFLAGS) -fno-tree-slp-vectorize
 
 if ISA_AVX2
 noinst_LTLIBRARIES += libkernels_avx2.la

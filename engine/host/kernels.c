@@ -23,7 +23,7 @@ typedef struct kernel_isa {
     const kernel_table_t *table;
 } kernel_isa_t;
 
-#if defined(__x86_64__)
+#if defined(KERNELS_HAVE_AVX2) || defined(KERNELS_HAVE_AVX512)
 /* By the instruction itself: clang 14 does not know "f16c" in __builtin_cpu_supports. That the system saves the wide
    registers is part of the answer for avx2. */
 static bool avx2_runs_here(void)
@@ -31,13 +31,17 @@ static bool avx2_runs_here(void)
     unsigned a, b, c, d;
     return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
+#endif
 
+#if defined(KERNELS_HAVE_AVX512)
 static bool avx512_runs_here(void)
 {
     return avx2_runs_here() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-#elif defined(__aarch64__)
+#endif
+
+#if defined(KERNELS_HAVE_SVE)
 static bool sve_runs_here(void)
 {
     const unsigned long hwcap_sve = 1UL << 22; /* linux, arch/arm64/include/uapi/asm/hwcap.h */
@@ -96,7 +100,8 @@ bool kernel_isa_select(const char *name)
 
 kernel_fold_t kernel_fold_find(dtype_t dtype, op_t op)
 {
-    return (*kernel_isa_get()->table)[dtype][op];
+    const kernel_fold_t fold = (*kernel_isa_get()->table)[dtype][op];
+    return fold != NULL ? fold : kernel_table_scalar[dtype][op];
 }
 
 /* What a padded element is made of: `value` bytes at 0, and an int32 at `index`. */

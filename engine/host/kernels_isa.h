@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between kernels.c and the builds of kernels_fold.c, one for each instruction set. */
+/* Between kernels.c, kernels_scalar.c and the builds of kernels_fold.c, one for each instruction set. */
 #ifndef ENGINE_HOST_KERNELS_ISA_H
 #define ENGINE_HOST_KERNELS_ISA_H
 
@@ -7,11 +7,14 @@
 
 typedef kernel_fold_t kernel_table_t[DTYPE_COUNT][OP_COUNT];
 
-/* The folds of each build; NULL where the op is not defined for the type. */
+/* The folds of each build; NULL where the op is not defined for the type, or is in kernel_table_scalar. */
 extern const kernel_table_t kernel_table_base;
 extern const kernel_table_t kernel_table_avx2;
 extern const kernel_table_t kernel_table_avx512;
 extern const kernel_table_t kernel_table_sve;
+
+/* The folds that are the same on every instruction set. */
+extern const kernel_table_t kernel_table_scalar;
 
 /* Bytes of each source that are folded at a time: this and three sources' blocks stay in the first-level cache. */
 enum { KERNEL_BLOCK_BYTES = 4096 };

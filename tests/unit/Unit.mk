@@ -3,3 +3,4 @@ include tests/unit/Host.mk
 include tests/unit/Transport.mk
 include tests/unit/Plans.mk
 include tests/unit/Settings.mk
+include tests/unit/Kernels.mk
