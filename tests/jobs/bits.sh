@@ -30,16 +30,38 @@ for ranks in 2 3 4 5 8; do
     [ -n "${JOB_BARE:-}" ] || digests_equal "$ranks" reproducible messages+reproducible reproducible
 done
 
+# Which operand comes out of MIN(NaN, x) and MIN(0.0, -0.0) depends on their order, in Open MPI too, and the order in a
+# reduction is free. So each result must be what bare Open MPI gives for one order or the other: `bits special` has all
+# pairs of 11 values, and says for each index of each length what came out.
+cat >"$job_dir/orders" <<'AWK'
+/^special/ {
+    op = $3; length_ = $5; pair = $7 % 121; turned = pair % 11 * 11 + int(pair / 11)
+    for (column = 8; column <= 9; column++) {
+        if (FNR == NR) {
+            # long vectors are done in pieces, in another order each
+            if (length_ <= 121) bare[op, pair, column] = $column
+            continue
+        }
+        checked++
+        if ($column != bare[op, pair, column] && $column != bare[op, turned, column]) {
+            print "op " op ", values " int(pair / 11) " and " pair % 11 ", length " length_ ": got " $column \
+                ", bare Open MPI " bare[op, pair, column] ", in the other order " bare[op, turned, column]
+            wrong = 1
+        }
+    }
+}
+END { exit wrong || checked == 0 }
+AWK
+
 for mode in windows messages; do
     job_run 2 bare bits special
-    sort "$job_dir/out" | grep '^special' >"$job_dir/bare"
+    grep '^special' "$job_dir/out" >"$job_dir/bare"
     job_run 2 "$mode" bits special
-    sort "$job_dir/out" | grep '^special' >"$job_dir/special"
-    if cmp -s "$job_dir/bare" "$job_dir/special"; then
+    if awk -F '[ :]+' -f "$job_dir/orders" "$job_dir/bare" "$job_dir/out" >"$job_dir/wrong"; then
         job_ok "special floats, $mode: as bare Open MPI has them"
     else
-        job_fail "special floats, $mode: not as bare Open MPI has them (operations are MIN, MAX, SUM)"
-        diff "$job_dir/bare" "$job_dir/special" | head -n 20
+        job_fail "special floats, $mode: not as bare Open MPI has them (op 0 is MIN, 1 MAX, 2 SUM)"
+        head -n 20 "$job_dir/wrong"
     fi
     job_run 2 "$mode" bits wrap
     job_run 5 "$mode" bits wrap
