@@ -6,18 +6,26 @@ job_programs = \
 	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values
 job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
+	tests/jobs/float16.sh \
 	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh \
 	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
-EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/as_hosts.sh tests/jobs/job.sh tests/jobs/arrays.py tests/jobs/fortran.F90
+EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/as_hosts.sh tests/jobs/job.sh tests/jobs/arrays.py \
+	tests/jobs/float16.c tests/jobs/fortran.F90
 CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c -lm
+
+check_SCRIPTS += tests/jobs/float16
+CLEANFILES += tests/jobs/float16
+tests/jobs/float16: tests/jobs/float16.c mpi_compat/mpinpu.h tests/jobs/job.c tests/jobs/job.h libmpinpu16.a
+	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -o $@ \
+	  $(srcdir)/tests/jobs/float16.c $(srcdir)/tests/jobs/job.c libmpinpu16.a -lm
 
 job_fortran = tests/jobs/fortran_mpif_h tests/jobs/fortran_use_mpi tests/jobs/fortran_use_mpi_f08
 if HAVE_FORTRAN
