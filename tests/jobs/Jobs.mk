@@ -46,3 +46,4 @@ tests/jobs/job.env: Makefile
 	$(AM_V_GEN)$(MKDIR_P) tests/jobs && { \
 	  echo "MPIRUN='$(MPIRUN)'"; echo "MPICC='$(MPICC)'"; echo "MPIFORT='$(MPIFORT)'"; echo "PYTHON='$(PYTHON)'"; \
 	} >$@-new && mv -f $@-new $@
+include tests/jobs/Walk.mk
