@@ -46,4 +46,10 @@ tests/jobs/job.env: Makefile
 	$(AM_V_GEN)$(MKDIR_P) tests/jobs && { \
 	  echo "MPIRUN='$(MPIRUN)'"; echo "MPICC='$(MPICC)'"; echo "MPIFORT='$(MPIFORT)'"; echo "PYTHON='$(PYTHON)'"; \
 	} >$@-new && mv -f $@-new $@
+
+# Programs from Debian packages.
+real_scripts = tests/real/cp2k.sh tests/real/lammps.sh tests/real/mumps.sh tests/real/nwchem.sh
+TESTS += $(real_scripts)
+EXTRA_DIST += $(real_scripts) tests/real/real.sh
+
 include tests/jobs/Walk.mk
