@@ -16,7 +16,7 @@ void stream_copy(void *dst, const void *src, size_t bytes)
     const unsigned char *from = src;
     size_t head = (size_t)(-(uintptr_t)to % LINE);
 
-    if (bytes < 2 * LINE) {
+    if (bytes < 2 * (size_t)LINE) {
         memcpy(to, from, bytes);
         return;
     }
