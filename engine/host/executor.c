@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/host/executor.h"
 
+#include "engine/host/stream.h"
 #include "engine/host/wait.h"
 
 #include <stdlib.h>
@@ -10,6 +11,10 @@
    sender's rank. Numbers are not reused in the receiver, so only collectives of one communicator could meet there, and
    those are never 4096 apart. */
 enum { TAG_ID_SHIFT = 32, TAG_SEQUENCE_SHIFT = 20, TAG_SEQUENCE_MASK = 0xfff };
+
+/* Results of so many bytes go past the caches: with the input they fill a second-level cache of today's CPUs, and 1 to
+   16 MiB were 5 to 25 % faster so, whether or not the program touches its buffers between calls. */
+static const size_t stream_least = (size_t)1 << 20;
 
 mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const plan_t *plan,
                                const collective_t *collective, void *tmp)
@@ -24,6 +29,7 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
         .space = {[PLAN_SEND] = (unsigned char *)(uintptr_t)collective->send,
                   [PLAN_RECV] = collective->recv,
                   [PLAN_TMP] = tmp},
+        .streams = host_received_count(collective, comm->rank) * dtype_size(collective->dtype) >= stream_least,
         .parity = (unsigned)(comm->sequence & 1),
         .base = comm->base,
         .sequence_tag = (comm->sequence & TAG_SEQUENCE_MASK) << TAG_SEQUENCE_SHIFT,
@@ -40,6 +46,9 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
 
 void executor_end(executor_t *executor)
 {
+    if (executor->streams) {
+        stream_end();
+    }
     for (size_t m = executor->completed; m < executor->started; m++) {
         transport_request_cancel(executor->comm->engine->transport, &executor->requests[m]);
     }
@@ -72,6 +81,8 @@ static void executor_copy(executor_t *executor, const plan_step_t *step)
 
     if (step->dst.space == PLAN_RECV && dtype_padded(executor->dtype)) {
         kernel_copy(executor->dtype, dst, src, step->length / executor->element);
+    } else if (step->dst.space == PLAN_RECV && executor->streams) {
+        stream_copy(dst, src, step->length);
     } else if (dst != src) {
         memcpy(dst, src, step->length);
     }

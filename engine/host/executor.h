@@ -13,6 +13,7 @@ typedef struct executor {
     dtype_t dtype;
     size_t element;
     unsigned char *space[3]; /* by plan_space_t: PLAN_SEND, PLAN_RECV, PLAN_TMP */
+    bool streams;            /* the result goes past the caches */
     unsigned parity;
     uint64_t base;
     uint64_t sequence_tag; /* of this collective's messages, without receiver and sender */

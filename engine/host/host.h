@@ -99,6 +99,11 @@ static inline size_t host_block_count(const collective_t *collective, uint32_t r
 {
     return collective->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)collective->counts[r] : collective->count;
 }
+/* Elements of rank r's result. */
+static inline size_t host_received_count(const collective_t *collective, uint32_t r)
+{
+    return collective->kind == COLLECTIVE_ALLREDUCE ? collective->count : host_block_count(collective, r);
+}
 size_t host_total_count(const collective_t *collective, uint32_t size);
 
 #endif

@@ -8,7 +8,23 @@
 #include <emmintrin.h>
 #include <stdint.h>
 
-enum { LINE = 64 };
+enum { LINE = 64, LANES = 4 };
+
+/* One line past the caches. */
+static inline void stream_line(unsigned char *dst, const unsigned char *src)
+{
+    const __m128i *in = (const __m128i *)(const void *)src;
+    __m128i *out = (__m128i *)(void *)dst;
+    __m128i a = _mm_loadu_si128(in);
+    __m128i b = _mm_loadu_si128(in + 1);
+    __m128i c = _mm_loadu_si128(in + 2);
+    __m128i d = _mm_loadu_si128(in + 3);
+
+    _mm_stream_si128(out, a);
+    _mm_stream_si128(out + 1, b);
+    _mm_stream_si128(out + 2, c);
+    _mm_stream_si128(out + 3, d);
+}
 
 void stream_copy(void *dst, const void *src, size_t bytes)
 {
@@ -16,27 +32,23 @@ void stream_copy(void *dst, const void *src, size_t bytes)
     const unsigned char *from = src;
     size_t head = (size_t)(-(uintptr_t)to % LINE);
 
-    if (bytes < 2 * (size_t)LINE) {
+    if (bytes < (size_t)LINE * LANES * 2) {
         memcpy(to, from, bytes);
         return;
     }
     memcpy(to, from, head);
     to += head;
     from += head;
-    /* Whole lines, so that each leaves the write-combining buffer in one piece. */
-    for (bytes -= head; bytes >= LINE; bytes -= LINE, to += LINE, from += LINE) {
-        const __m128i *in = (const __m128i *)(const void *)from;
-        __m128i *out = (__m128i *)(void *)to;
-        __m128i a = _mm_loadu_si128(in);
-        __m128i b = _mm_loadu_si128(in + 1);
-        __m128i c = _mm_loadu_si128(in + 2);
-        __m128i d = _mm_loadu_si128(in + 3);
-        _mm_stream_si128(out, a);
-        _mm_stream_si128(out + 1, b);
-        _mm_stream_si128(out + 2, c);
-        _mm_stream_si128(out + 3, d);
+    bytes -= head;
+    /* Several places at once keep more lines of the other CPU's cache on their way than one does. */
+    size_t lane = bytes / LANES / LINE * LINE;
+    for (size_t i = 0; i < lane; i += LINE) {
+        stream_line(to + i, from + i);
+        stream_line(to + lane + i, from + lane + i);
+        stream_line(to + 2 * lane + i, from + 2 * lane + i);
+        stream_line(to + 3 * lane + i, from + 3 * lane + i);
     }
-    memcpy(to, from, bytes);
+    memcpy(to + LANES * lane, from + LANES * lane, bytes - LANES * lane);
 }
 
 void stream_end(void)
