@@ -46,8 +46,8 @@ FLOAT_FOLDS(FOLD_VECTOR, F64, double)
 
 ELEMENT(F16, uint16_t)
 ELEMENT(BF16, uint16_t)
-#ifdef __F16C__
-#define FOLD_F16(OP) FOLD_HALF_F16C(F16, OP)
+#ifdef HALF_LANES
+#define FOLD_F16(OP) FOLD_HALF_LANES(F16, OP)
 #else
 #define FOLD_F16(OP) FOLD_HALF_PORTABLE(F16, OP, float16_widen, float16_narrow)
 #endif

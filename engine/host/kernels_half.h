@@ -6,8 +6,10 @@
 #include "engine/float16.h"
 #include "engine/host/kernels_shapes.h"
 
-#ifdef __F16C__
+#if defined(__F16C__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 /* By the arithmetic of engine/float16.h. F32_OP folds two floats. */
@@ -52,13 +54,18 @@
     }                                                                                                              \
     FOLD_ENTRY(NAME, OP, many_##NAME##_##OP(dst, src, nsrc, count))
 
-#ifdef __F16C__
+/* Compilers do not make the instructions that convert float16 of that arithmetic. Where there are such: HALF_LANES
+   elements at a time as floats, loaded and stored with the conversion. n is a constant: HALF_LANES, or half of it and
+   less; the lanes beyond are 0 and are not stored. HALF_OP(a, b) is F32_OP. */
+#if defined(__F16C__)
 
-/* n elements as floats in the low lanes, the others 0; n is a constant: 8, or at most 4. */
-KERNEL_INLINE __m256 f16c_load(const void *src, size_t at, size_t n)
+#define HALF_LANES 8
+typedef __m256 half_lanes_t;
+
+KERNEL_INLINE half_lanes_t half_load(const void *src, size_t at, size_t n)
 {
     const uint16_t *const from = (const uint16_t *)src + at;
-    if (n == 8) {
+    if (n == HALF_LANES) {
         __m128i lanes;
         memcpy(&lanes, from, sizeof lanes);
         return _mm256_cvtph_ps(lanes);
@@ -68,11 +75,11 @@ KERNEL_INLINE __m256 f16c_load(const void *src, size_t at, size_t n)
     return _mm256_cvtph_ps(_mm_cvtsi64_si128((long long)some));
 }
 
-KERNEL_INLINE void f16c_store(void *dst, size_t at, size_t n, __m256 value)
+KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value)
 {
     uint16_t *const to = (uint16_t *)dst + at;
     const __m128i lanes = _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
-    if (n == 8) {
+    if (n == HALF_LANES) {
         memcpy(to, &lanes, sizeof lanes);
         return;
     }
@@ -80,37 +87,63 @@ KERNEL_INLINE void f16c_store(void *dst, size_t at, size_t n, __m256 value)
     memcpy(to, &some, n * sizeof(uint16_t));
 }
 
-#define F16C_SUM(a, b)  _mm256_add_ps(b, a)
-#define F16C_PROD(a, b) _mm256_mul_ps(b, a)
-#define F16C_MIN(a, b)  _mm256_min_ps(b, a) /* b < a ? b : a */
-#define F16C_MAX(a, b)  _mm256_max_ps(b, a) /* b > a ? b : a */
+#define HALF_SUM(a, b)  _mm256_add_ps(b, a)
+#define HALF_PROD(a, b) _mm256_mul_ps(b, a)
+#define HALF_MIN(a, b)  _mm256_min_ps(b, a) /* b < a ? b : a */
+#define HALF_MAX(a, b)  _mm256_max_ps(b, a) /* b > a ? b : a */
 
-#define F16C_STRIP(OP, n)                               \
-    if ((count & (n)) != 0) {                           \
-        __m256 a = f16c_load(src[0], at, n);            \
+#elif defined(__aarch64__)
+
+#define HALF_LANES 4
+typedef float32x4_t half_lanes_t;
+
+KERNEL_INLINE half_lanes_t half_load(const void *src, size_t at, size_t n)
+{
+    uint64_t some = 0;
+    memcpy(&some, (const uint16_t *)src + at, n * sizeof(uint16_t));
+    return vcvt_f32_f16(vreinterpret_f16_u64(vcreate_u64(some)));
+}
+
+KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value)
+{
+    const uint64_t some = vget_lane_u64(vreinterpret_u64_f16(vcvt_f16_f32(value)), 0);
+    memcpy((uint16_t *)dst + at, &some, n * sizeof(uint16_t));
+}
+
+#define HALF_SUM(a, b)  vaddq_f32(b, a)
+#define HALF_PROD(a, b) vmulq_f32(b, a)
+#define HALF_MIN(a, b)  vbslq_f32(vcltq_f32(b, a), b, a)
+#define HALF_MAX(a, b)  vbslq_f32(vcgtq_f32(b, a), b, a)
+
+#endif
+
+#ifdef HALF_LANES
+
+#define HALF_STRIP(OP, n)                               \
+    if ((n) < HALF_LANES && (count & (n)) != 0) {       \
+        half_lanes_t a = half_load(src[0], at, n);      \
         for (unsigned k = 1; k < nsrc; k++) {           \
-            a = F16C_##OP(a, f16c_load(src[k], at, n)); \
+            a = HALF_##OP(a, half_load(src[k], at, n)); \
         }                                               \
-        f16c_store(dst, at, n, a);                      \
+        half_store(dst, at, n, a);                      \
         at += (n);                                      \
     }
 
-/* By the conversions of F16C, which compilers do not make of the arithmetic. */
-#define FOLD_HALF_F16C(NAME, OP)                                                                          \
+#define FOLD_HALF_LANES(NAME, OP)                                                                         \
     KERNEL_INLINE void body_##NAME##_##OP(void *dst, const void *const *src, unsigned nsrc, size_t count) \
     {                                                                                                     \
         size_t at = 0;                                                                                    \
-        while (count - at >= 8) {                                                                         \
-            __m256 a = f16c_load(src[0], at, 8);                                                          \
+        while (count - at >= HALF_LANES) {                                                                \
+            half_lanes_t a = half_load(src[0], at, HALF_LANES);                                           \
             for (unsigned k = 1; k < nsrc; k++) {                                                         \
-                a = F16C_##OP(a, f16c_load(src[k], at, 8));                                               \
+                a = HALF_##OP(a, half_load(src[k], at, HALF_LANES));                                      \
             }                                                                                             \
-            f16c_store(dst, at, 8, a);                                                                    \
-            at += 8;                                                                                      \
+            half_store(dst, at, HALF_LANES, a);                                                           \
+            at += HALF_LANES;                                                                             \
         }                                                                                                 \
-        F16C_STRIP(OP, 4)                                                                                 \
-        F16C_STRIP(OP, 2)                                                                                 \
-        F16C_STRIP(OP, 1)                                                                                 \
+        HALF_STRIP(OP, 4)                                                                                 \
+        HALF_STRIP(OP, 2)                                                                                 \
+        HALF_STRIP(OP, 1)                                                                                 \
     }                                                                                                     \
     FOLD_ENTRY(NAME, OP, body_##NAME##_##OP(dst, src, nsrc, count))
 

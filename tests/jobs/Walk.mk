@@ -2,7 +2,8 @@
 # The table of datatypes and ops against the host MPI, and the 16-bit floats.
 check_PROGRAMS += tests/jobs/walk_reductions
 tests_jobs_walk_reductions_SOURCES = \
-	tests/jobs/walk_reductions.c tests/unit/kernels_oracle.c tests/unit/kernels_oracle.h
+	tests/jobs/walk_reductions.c tests/unit/kernels_oracle.c tests/unit/kernels_oracle_half.c \
+	tests/unit/kernels_oracle.h
 tests_jobs_walk_reductions_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 tests_jobs_walk_reductions_LDADD = libmpicompat.la libengine.la libmpinpu16.a $(OMPI_LIBS) -lm -lpthread
 

@@ -201,7 +201,7 @@ static dtype_t host_dtype(const walk_type_t *type, op_t op, const void *expected
                                     : (dtype_t)(type->dtype - DTYPE_U8 + DTYPE_I8);
 }
 
-enum { WALK_ELEMENTS = 1021, WALK_BYTES = WALK_ELEMENTS * 2 * sizeof(long double) };
+enum { WALK_ELEMENTS = 1021, WALK_BYTES = 2 * sizeof(long double) * WALK_ELEMENTS };
 
 /* Two vectors folded by the host MPI, by the kernel of each instruction set, and by the oracle. */
 static void walk_compare(const walk_type_t *type, op_t op)

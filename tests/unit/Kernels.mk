@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 if HAVE_CRITERION
-kernel_test_sources = tests/unit/kernels_oracle.c tests/unit/kernels_oracle.h
+kernel_test_sources = \
+	tests/unit/kernels_oracle.c tests/unit/kernels_oracle_half.c tests/unit/kernels_oracle.h
 
 check_PROGRAMS += tests/unit/kernels_fold tests/unit/kernels_half tests/unit/kernels_copy
 TESTS += tests/unit/kernels_fold tests/unit/kernels_half tests/unit/kernels_copy

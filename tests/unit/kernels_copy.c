@@ -10,7 +10,7 @@
 
 Test(kernels_copy, fields_and_no_gap)
 {
-    enum { COUNT = 9, BYTES = COUNT * 2 * sizeof(long double) };
+    enum { COUNT = 9, BYTES = 2 * sizeof(long double) * COUNT };
     for (unsigned dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         char from[BYTES], to[BYTES];
         const size_t size = dtype_size((dtype_t)dtype);

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCES_MAX = 9, ELEMENTS_MAX = 4096 + 80, EXTENT_MAX = 2 * sizeof(long double), GUARD = 64 };
+enum { SOURCES_MAX = 9 };
+static const size_t guard = 64; /* bytes in front of and behind a vector */
 
 static const char *const isas[] = {"base", "avx2", "avx512", "sve"};
 
@@ -29,7 +30,7 @@ typedef struct sweep {
 
 static char *sweep_memory(size_t bytes)
 {
-    char *const memory = calloc(1, bytes + 2 * GUARD);
+    char *const memory = calloc(1, bytes + 2 * guard);
     cr_assert(ne(ptr, memory, NULL));
     return memory;
 }
@@ -79,16 +80,16 @@ static void sweep_fold(const sweep_t *sweep, const char *isa, unsigned nsrc, siz
     const size_t bytes = count * sweep->size;
     const void *src[SOURCES_MAX];
     for (unsigned s = 0; s < nsrc; s++) {
-        char *const at = sweep->work[s] + GUARD + (s % 2 == 0 ? shift : 0);
+        char *const at = sweep->work[s] + guard + (s % 2 == 0 ? shift : 0);
         memcpy(at, sweep->sources[s], bytes);
-        memset(at + bytes, 0x77, GUARD - shift);
+        memset(at + bytes, 0x77, guard - shift);
         src[s] = at;
     }
-    char *dst = sweep->dst + GUARD + shift;
+    char *dst = sweep->dst + guard + shift;
     if (alias < nsrc) {
-        dst = sweep->work[alias] + (GUARD + (alias % 2 == 0 ? shift : 0));
+        dst = sweep->work[alias] + (guard + (alias % 2 == 0 ? shift : 0));
     } else {
-        memset(sweep->dst, 0x77, bytes + 2 * GUARD);
+        memset(sweep->dst, 0x77, bytes + 2 * guard);
     }
     kernel_fold_find(sweep->dtype, sweep->op)(dst, src, nsrc, count);
 
@@ -104,7 +105,7 @@ static void sweep_fold(const sweep_t *sweep, const char *isa, unsigned nsrc, siz
                       dtype_name(sweep->dtype), i);
         }
     }
-    for (size_t b = 0; b < GUARD - shift; b++) {
+    for (size_t b = 0; b < guard - shift; b++) {
         cr_assert(dst[bytes + b] == 0x77, "%s, %s of %s: written past the end, count %zu", isa, op_name(sweep->op),
                   dtype_name(sweep->dtype), count);
     }

@@ -48,12 +48,9 @@ typedef struct layout {
             {FIELD_FLOAT, sizeof(type), sizeof(type)} \
         }                                             \
     }
-#define PAIR_OF(kind, type, index_kind, index_type)                                                                 \
-    {                                                                                                               \
-        .n = 2, .fields = {                                                                                         \
-            {kind, sizeof(type), 0},                                                                                \
-            {index_kind, sizeof(index_type), sizeof(type) < sizeof(index_type) ? sizeof(index_type) : sizeof(type)} \
-        }                                                                                                           \
+#define PAIR_OF(kind, type, index_kind, index_type, at)                                     \
+    {                                                                                       \
+        .n = 2, .fields = { {kind, sizeof(type), 0}, {index_kind, sizeof(index_type), at} } \
     }
 
 static const layout_t layouts[DTYPE_COUNT] = {
@@ -74,14 +71,14 @@ static const layout_t layouts[DTYPE_COUNT] = {
     [DTYPE_C32] = COMPLEX_OF(float),
     [DTYPE_C64] = COMPLEX_OF(double),
     [DTYPE_CLONG] = COMPLEX_OF(long double),
-    [DTYPE_F32_I32] = PAIR_OF(FIELD_FLOAT, float, FIELD_SIGNED, int32_t),
-    [DTYPE_F64_I32] = PAIR_OF(FIELD_FLOAT, double, FIELD_SIGNED, int32_t),
-    [DTYPE_I64_I32] = PAIR_OF(FIELD_SIGNED, int64_t, FIELD_SIGNED, int32_t),
-    [DTYPE_I16_I32] = PAIR_OF(FIELD_SIGNED, int16_t, FIELD_SIGNED, int32_t),
-    [DTYPE_FLONG_I32] = PAIR_OF(FIELD_FLOAT, long double, FIELD_SIGNED, int32_t),
-    [DTYPE_I32_I32] = PAIR_OF(FIELD_SIGNED, int32_t, FIELD_SIGNED, int32_t),
-    [DTYPE_F32_F32] = PAIR_OF(FIELD_FLOAT, float, FIELD_FLOAT, float),
-    [DTYPE_F64_F64] = PAIR_OF(FIELD_FLOAT, double, FIELD_FLOAT, double),
+    [DTYPE_F32_I32] = PAIR_OF(FIELD_FLOAT, float, FIELD_SIGNED, int32_t, 4),
+    [DTYPE_F64_I32] = PAIR_OF(FIELD_FLOAT, double, FIELD_SIGNED, int32_t, 8),
+    [DTYPE_I64_I32] = PAIR_OF(FIELD_SIGNED, int64_t, FIELD_SIGNED, int32_t, 8),
+    [DTYPE_I16_I32] = PAIR_OF(FIELD_SIGNED, int16_t, FIELD_SIGNED, int32_t, 4),
+    [DTYPE_FLONG_I32] = PAIR_OF(FIELD_FLOAT, long double, FIELD_SIGNED, int32_t, sizeof(long double)),
+    [DTYPE_I32_I32] = PAIR_OF(FIELD_SIGNED, int32_t, FIELD_SIGNED, int32_t, 4),
+    [DTYPE_F32_F32] = PAIR_OF(FIELD_FLOAT, float, FIELD_FLOAT, float, 4),
+    [DTYPE_F64_F64] = PAIR_OF(FIELD_FLOAT, double, FIELD_FLOAT, double, 8),
 };
 
 /* Bytes of a float that carry its value. */
@@ -282,57 +279,6 @@ static void pair_fold(op_t op, const layout_t *l, const char *a, const char *b, 
     memcpy(result + at, index + at, bytes);
     memcpy(out, result, l->fields[0].bytes);
     memcpy(out + at, result + at, bytes);
-}
-
-double oracle_half_value(dtype_t dtype, unsigned bits)
-{
-    const int digits = dtype == DTYPE_F16 ? 10 : 7;
-    const int exponent_bits = 15 - digits;
-    const int bias = (1 << (exponent_bits - 1)) - 1;
-    const int exponent = (int)(bits >> digits) & ((1 << exponent_bits) - 1);
-    const unsigned fraction = bits & ((1U << digits) - 1);
-    double value;
-    if (exponent == (1 << exponent_bits) - 1) {
-        value = fraction != 0 ? (double)NAN : (double)INFINITY;
-    } else if (exponent == 0) {
-        value = ldexp(fraction, 1 - bias - digits);
-    } else {
-        value = ldexp(fraction + (1U << digits), exponent - bias - digits);
-    }
-    return (bits & 0x8000) != 0 ? -value : value;
-}
-
-unsigned oracle_half_nearest(dtype_t dtype, float value)
-{
-    const int digits = dtype == DTYPE_F16 ? 10 : 7;
-    const int bias = dtype == DTYPE_F16 ? 15 : 127;
-    const unsigned sign = signbit(value) ? 0x8000 : 0;
-    const unsigned infinity = dtype == DTYPE_F16 ? 0x7c00 : 0x7f80;
-    if (isnan(value)) {
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        return sign | infinity | (1U << (digits - 1)) | ((bits & 0x7fffff) >> (23 - digits));
-    }
-    const double magnitude = fabs((double)value);
-    if (isinf(magnitude)) {
-        return sign | infinity;
-    }
-    int exponent = 1 - bias;
-    if (magnitude >= ldexp(1, 1 - bias)) {
-        (void)frexp(magnitude, &exponent);
-        exponent -= 1;
-    }
-    /* In units of the last place: a whole number below 2^53, rounded by the tie rule done by hand. */
-    const double units = ldexp(magnitude, digits - exponent);
-    const double floor_units = floor(units);
-    uint64_t whole = (uint64_t)floor_units;
-    const double rest = units - floor_units;
-    if (rest > 0.5 || (rest == 0.5 && whole % 2 == 1)) {
-        whole++;
-    }
-    /* `whole` includes the leading digit, which the exponent field below is one short for. */
-    const uint64_t bits = ((uint64_t)(exponent + bias - 1) << digits) + whole;
-    return sign | (bits >= infinity ? infinity : (unsigned)bits);
 }
 
 static void half_fold(dtype_t dtype, op_t op, const void *const *elements, unsigned n, void *out)
