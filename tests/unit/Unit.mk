@@ -4,3 +4,4 @@ include tests/unit/Transport.mk
 include tests/unit/Plans.mk
 include tests/unit/Settings.mk
 include tests/unit/Kernels.mk
+include tests/unit/Hccl.mk
