@@ -40,6 +40,12 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
             return MPINPU_ERR_NO_MEMORY;
         }
     }
+    /* Two ranks: what each wrote last is in the other's cache, and cheapest to write there. Both ranks have run the
+       same plans, so both swap alike. */
+    if (comm->size == 2) {
+        executor->swap = comm->swapped[executor->parity];
+        comm->swapped[executor->parity] ^= plan->crosses_once ? 1 : 0;
+    }
     comm->base += plan->ticks;
     return MPINPU_OK;
 }
@@ -58,8 +64,9 @@ void executor_end(executor_t *executor)
 
 static inline unsigned char *executor_address(const executor_t *executor, const plan_ref_t *ref)
 {
-    unsigned char *base = ref->space == PLAN_WINDOW ? executor->comm->ranks[ref->rank].half[executor->parity]
-                                                    : executor->space[ref->space];
+    unsigned char *base = ref->space == PLAN_WINDOW
+                              ? executor->comm->ranks[ref->rank ^ executor->swap].half[executor->parity]
+                              : executor->space[ref->space];
     return base + ref->offset;
 }
 

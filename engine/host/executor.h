@@ -15,6 +15,7 @@ typedef struct executor {
     unsigned char *space[3]; /* by plan_space_t: PLAN_SEND, PLAN_RECV, PLAN_TMP */
     bool streams;            /* the result goes past the caches */
     unsigned parity;
+    uint32_t swap; /* 1: the windows of ranks 0 and 1 stand for each other */
     uint64_t base;
     uint64_t sequence_tag; /* of this collective's messages, without receiver and sender */
     size_t step;

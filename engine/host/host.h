@@ -57,9 +57,10 @@ struct engine_comm {
     mpinpu_status_t status; /* not MPINPU_OK once a collective failed */
     bool tiny;              /* all ranks share windows, and are few enough for the straight path */
     bool windows;
-    bool crowded;      /* on some host ranks share CPUs */
-    uint64_t sequence; /* collectives begun */
-    uint64_t base;     /* ticks of the collectives before */
+    bool crowded;        /* on some host ranks share CPUs */
+    uint32_t swapped[2]; /* two ranks, by parity: whether their windows stand for each other */
+    uint64_t sequence;   /* collectives begun */
+    uint64_t base;       /* ticks of the collectives before */
     host_rank_t *ranks;
     uint32_t *host_of;
     uint32_t nhosts;

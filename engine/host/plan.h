@@ -4,8 +4,8 @@
 
    Memory. Each rank of a communicator has a region in its window; a plan may use `window_bytes` of it (WINDOW space,
    offsets from 0). The executor gives odd and even collectives different halves, and no rank ends a collective before
-   all have begun it, so at a plan's start all windows are free to write: by the rank itself (stores into a peer's
-   window are not used).
+   all have begun it, so at a plan's start all windows are free to write; into another rank's only once that
+   rank is known to have begun.
 
    Order between ranks. Each rank has one counter that only grows. PUBLISH t says: all my steps so far are visible to
    who has awaited t from me. Ticks count from 1 within a plan; every rank's plan of one collective has the same
@@ -67,6 +67,7 @@ typedef struct plan {
     size_t nmessages;
     uint64_t ticks;
     size_t tmp_bytes;
+    bool crosses_once; /* each window's data was last read by another rank than the one that wrote it */
     size_t steps_room; /* allocated */
     size_t refs_room;
 } plan_t;

@@ -107,7 +107,8 @@ void check_clocks_join(const check_t *check, clocks_t *into, const clocks_t *fro
 
 static bool begin(check_t *check, check_rank_t *rank)
 {
-    const stretch_t input = {.end = check->totals[rank->item], .symbol = rank->me + 1, .item = rank->item};
+    const stretch_t input = {
+        .end = check->totals[rank->item], .writer = rank->me, .symbol = rank->me + 1, .item = rank->item};
 
     rank->begun = true;
     rank->step = 0;
@@ -279,7 +280,10 @@ static bool state_open(check_t *check)
         for (size_t rank = 0; rank < n; rank++) {
             const plan_t *plan = &check->items[i].plans[rank];
             for (size_t step = 0; step < plan->nsteps; step++) {
-                most = plan->steps[step].nsrc > most ? plan->steps[step].nsrc : most;
+                const plan_step_t *at = &plan->steps[step];
+                most = at->nsrc > most ? at->nsrc : most;
+                check->shared = check->shared || ((at->kind == PLAN_COPY || at->kind == PLAN_FOLD) &&
+                                                  at->dst.space == PLAN_WINDOW && at->dst.rank != rank);
             }
         }
     }

@@ -31,6 +31,14 @@ void check_result_range(const check_t *check, const check_rank_t *rank, uint64_t
     }
 }
 
+/* Whether this rank knows that another has begun this collective. */
+static bool has_begun(const check_t *check, const check_rank_t *rank, uint32_t other)
+{
+    const uint64_t begin = check->begins[(size_t)rank->item * check->nranks + other];
+
+    return begin != 0 && begin <= rank->known.order[other];
+}
+
 /* Finds the memory of a reference and the bytes that may be used of it. */
 static bool memory_of(check_t *check, check_rank_t *rank, plan_ref_t ref, bool writing, check_view_t *view,
                       uint64_t *room)
@@ -62,12 +70,14 @@ static bool memory_of(check_t *check, check_rank_t *rank, plan_ref_t ref, bool w
         if (params->layout.host_of[ref.rank] != params->layout.host_of[rank->me]) {
             return check_fail(check, rank, "uses the window of rank %" PRIu32 " on another host", ref.rank);
         }
+        view->window = true;
         view->foreign = ref.rank != rank->me;
         view->owner = ref.rank;
         view->memory = &check->ranks[ref.rank].halves[rank->item % 2];
         *room = params->window_bytes;
-        return !writing || !view->foreign ||
-               check_fail(check, rank, "writes into the window of rank %" PRIu32, ref.rank);
+        return !writing || !view->foreign || has_begun(check, rank, ref.rank) ||
+               check_fail(check, rank, "writes into the window of rank %" PRIu32 ", which may not have begun",
+                          ref.rank);
     default:
         return check_fail(check, rank, "unknown space %" PRIu32, ref.space);
     }
@@ -98,24 +108,44 @@ static bool view_open(check_t *check, check_rank_t *rank, plan_ref_t ref, uint64
     return true;
 }
 
-/* Whether all reads of [start, end) in a half of this rank's window happened before now. Forgets those that did. */
-static bool readers_are_done(check_t *check, check_rank_t *rank, uint32_t half, uint64_t start, uint64_t end)
+/* Whether all reads by others of [start, end) in a half of a window happened before now. Forgets reads that no later
+   writer needs to know: all that happened before where the owner alone writes, else those that this write covers. */
+static bool readers_are_done(check_t *check, const check_rank_t *rank, check_rank_t *owner, uint32_t half,
+                             uint64_t start, uint64_t end)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < rank->nreads; i++) {
-        const window_read_t read = rank->reads[i];
-        if (read.when <= rank->known.order[read.reader]) {
-            continue;
-        }
-        if (read.half == half && read.start < end && start < read.end) {
+    for (size_t i = 0; i < owner->nreads; i++) {
+        const window_read_t read = owner->reads[i];
+        const bool known = read.reader == rank->me || read.when <= rank->known.order[read.reader];
+        const bool touched = read.half == half && read.start < end && start < read.end;
+        if (touched && !known) {
             return check_fail(check, rank,
                               "writes window [%" PRIu64 ", %" PRIu64 "), which rank %" PRIu32 " may still read", start,
                               end, read.reader);
         }
-        rank->reads[kept++] = read;
+        if (check->shared ? !(read.half == half && read.start >= start && read.end <= end) : !known) {
+            owner->reads[kept++] = read;
+        }
     }
-    rank->nreads = kept;
+    owner->nreads = kept;
+    return true;
+}
+
+/* Whether all writes by others of [start, end) happened before now. */
+static bool writers_are_done(check_t *check, const check_rank_t *rank, const memory_t *memory, uint64_t start,
+                             uint64_t end)
+{
+    const stretch_t *stretch = memory_next(memory, start);
+
+    while (stretch != NULL && stretch->start < end) {
+        if (stretch->writer != rank->me && stretch->written > rank->known.order[stretch->writer]) {
+            return check_fail(check, rank,
+                              "writes window [%" PRIu64 ", %" PRIu64 "), which rank %" PRIu32 " may still write", start,
+                              end, stretch->writer);
+        }
+        stretch = memory_next(memory, stretch->end);
+    }
     return true;
 }
 
@@ -124,7 +154,7 @@ bool check_view_read(check_t *check, check_rank_t *rank, plan_ref_t ref, uint64_
     if (!view_open(check, rank, ref, length, false, view)) {
         return false;
     }
-    if (view->foreign && length > 0) {
+    if (view->window && (view->foreign || check->shared) && length > 0) {
         check_rank_t *owner = &check->ranks[view->owner];
         void *reads = owner->reads;
         if (!check_grow(&reads, owner->nreads, &owner->reads_room, sizeof(*owner->reads))) {
@@ -145,18 +175,22 @@ bool check_view_write(check_t *check, check_rank_t *rank, plan_ref_t ref, uint64
     if (!view_open(check, rank, ref, length, true, view)) {
         return false;
     }
-    if (ref.space == PLAN_WINDOW && !readers_are_done(check, rank, rank->item % 2, view->start, view->start + length)) {
-        return false;
+    if (!view->window) {
+        return true;
     }
-    return true;
+    const uint64_t end = view->start + length;
+    return readers_are_done(check, rank, &check->ranks[view->owner], rank->item % 2, view->start, end) &&
+           writers_are_done(check, rank, view->memory, view->start, end);
 }
 
 bool check_half_begin(check_t *check, check_rank_t *rank)
 {
     const uint32_t half = rank->item % 2;
 
+    const bool done = readers_are_done(check, rank, rank, half, 0, UINT64_MAX) &&
+                      writers_are_done(check, rank, &rank->halves[half], 0, UINT64_MAX);
     memory_close(&rank->halves[half]);
-    return readers_are_done(check, rank, half, 0, UINT64_MAX);
+    return done;
 }
 
 const stretch_t *check_view_get(check_t *check, const check_rank_t *rank, const check_view_t *view, uint64_t offset)
@@ -168,7 +202,7 @@ const stretch_t *check_view_get(check_t *check, const check_rank_t *rank, const 
                          view->start + offset, view->owner);
         return NULL;
     }
-    if (view->foreign && stretch->written > rank->known.visible[view->owner]) {
+    if (view->window && stretch->writer != rank->me && stretch->written > rank->known.visible[stretch->writer]) {
         (void)check_fail(check, rank,
                          "reads offset %" PRIu64 " of the window of rank %" PRIu32 " before it is published",
                          view->start + offset, view->owner);

@@ -41,6 +41,7 @@ static bool transfer(check_t *check, check_rank_t *rank, size_t send, size_t rec
                                    .end = in->start + done + length,
                                    .at = source->at + (out->start + done - source->start),
                                    .written = in->ref.space == PLAN_WINDOW ? STRETCH_IN_FLIGHT : 0,
+                                   .writer = in->rank,
                                    .symbol = source->symbol,
                                    .item = in->item};
         if (!memory_write(in->memory, &arrived)) {
@@ -125,6 +126,9 @@ bool check_message_start(check_t *check, check_rank_t *rank, const plan_step_t *
         }
         if (!check_view_write(check, rank, message.ref, step->length, &view)) {
             return false;
+        }
+        if (view.foreign) {
+            return check_fail(check, rank, "receives into another rank's window");
         }
         if (!memory_erase(view.memory, view.start, view.start + step->length)) {
             return check_no_memory(check);

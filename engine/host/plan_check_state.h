@@ -12,7 +12,7 @@ typedef struct clocks {
     uint64_t *visible; /* by publish and await alone: windows are read on this */
 } clocks_t;
 
-/* A rank read another's window. */
+/* A rank read a window. */
 typedef struct window_read {
     uint64_t start;
     uint64_t end;
@@ -58,7 +58,7 @@ typedef struct check_rank {
     memory_t recv;
     memory_t tmp;
     memory_t halves[2];
-    window_read_t *reads; /* of its window, by others */
+    window_read_t *reads; /* of its window; by itself only where others write there */
     size_t nreads;
     size_t reads_room;
     check_publish_t *publishes;
@@ -80,6 +80,7 @@ typedef struct check {
     const plan_check_item_t *items;
     size_t nitems;
     uint32_t nranks;
+    bool shared;             /* some plan writes into another rank's window */
     uint64_t *totals;        /* a vector's bytes, for each item */
     uint64_t *begins;        /* [item][rank]: clock at the begin; 0: not yet */
     check_result_t *results; /* of the first rank that ended each item */
@@ -102,6 +103,7 @@ typedef struct check_view {
     memory_t *memory;
     uint64_t start;
     uint32_t owner;
+    bool window;
     bool foreign; /* another rank's window */
 } check_view_t;
 

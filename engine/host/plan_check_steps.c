@@ -15,12 +15,12 @@ static bool overlaps(const check_view_t *a, const check_view_t *b, uint64_t leng
 static bool write_symbols(check_t *check, const check_rank_t *rank, const check_view_t *dst, uint64_t offset,
                           stretch_t value)
 {
-    const bool window = dst->memory == &check->ranks[rank->me].halves[rank->item % 2];
     const uint64_t length = value.end - value.start;
 
     value.start = dst->start + offset;
     value.end = value.start + length;
-    value.written = window ? rank->known.order[rank->me] : 0;
+    value.writer = rank->me;
+    value.written = dst->window ? rank->known.order[rank->me] : 0;
     value.item = rank->item;
     return memory_write(dst->memory, &value) || check_no_memory(check);
 }

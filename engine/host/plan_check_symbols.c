@@ -209,6 +209,13 @@ const stretch_t *memory_find(const memory_t *memory, uint64_t offset)
     return i < memory->n && memory->stretches[i].start <= offset ? &memory->stretches[i] : NULL;
 }
 
+const stretch_t *memory_next(const memory_t *memory, uint64_t offset)
+{
+    const size_t i = first_behind(memory, offset);
+
+    return i < memory->n ? &memory->stretches[i] : NULL;
+}
+
 /* Replaces the stretches [from, to) by `n` others. */
 static bool replace(memory_t *memory, size_t from, size_t to, const stretch_t *others, size_t n)
 {
@@ -261,8 +268,8 @@ bool memory_erase(memory_t *memory, uint64_t start, uint64_t end)
 
 static bool continues(const stretch_t *a, const stretch_t *b)
 {
-    return a->end == b->start && a->symbol == b->symbol && a->written == b->written && a->item == b->item &&
-           a->at + (a->end - a->start) == b->at;
+    return a->end == b->start && a->symbol == b->symbol && a->written == b->written && a->writer == b->writer &&
+           a->item == b->item && a->at + (a->end - a->start) == b->at;
 }
 
 bool memory_write(memory_t *memory, const stretch_t *stretch)

@@ -30,7 +30,8 @@ typedef struct stretch {
     uint64_t start;
     uint64_t end;
     uint64_t at;
-    uint64_t written; /* when, on its owner's clock; STRETCH_IN_FLIGHT while a message comes in */
+    uint64_t written; /* when, on its writer's clock; STRETCH_IN_FLIGHT while a message comes in */
+    uint32_t writer;  /* rank */
     uint32_t symbol;
     uint32_t item; /* in which collective */
 } stretch_t;
@@ -46,6 +47,8 @@ typedef struct memory {
 void memory_close(memory_t *memory);
 /* The stretch that holds `offset`, or NULL. */
 const stretch_t *memory_find(const memory_t *memory, uint64_t offset);
+/* The first stretch that ends behind `offset`, or NULL. */
+const stretch_t *memory_next(const memory_t *memory, uint64_t offset);
 /* Forgets what [start, end) holds. False where memory is short. */
 bool memory_erase(memory_t *memory, uint64_t start, uint64_t end);
 /* Writes a stretch over what was there. */

@@ -7,7 +7,12 @@
    what was done a round ago. A window holds WINDOW_SLOTS chunks. Chunk j comes into the place of chunk j - 3: it was
    last read by the folds of round j - 2, and each rank awaited all others' round j - 2 in round j - 1. A rank does not
    bring in its own piece: that place takes the piece's result, written in round j + 1 and read in round j + 2, after
-   which it is free two rounds before it is needed. */
+   which it is free two rounds before it is needed.
+
+   Two ranks leave a result where the peer's contribution came from, in the peer's window. A line of memory is then
+   written by the CPU that read it last, which costs about half of taking it back from the other CPU's cache (measured,
+   docs/performance). Where data crosses only one way, the executor swaps the two windows from one collective to the
+   next for the same sake, told by plan->crosses_once; in several rounds the plan does it every WINDOW_SLOTS chunks. */
 #include "engine/host/plan_algorithms.h"
 
 #include <stdlib.h>
@@ -120,6 +125,20 @@ static void chunks_close(window_chunks_t *chunks)
     plan_blocks_close(&chunks->blocks);
 }
 
+/* Whose window holds what `rank` contributes to a chunk. */
+static uint32_t window_in(const plan_builder_t *builder, uint32_t rank, uint64_t round)
+{
+    const plan_params_t *params = builder->params;
+
+    return params->layout.nranks == 2 && !plan_is_allreduce(params) ? (rank + round / WINDOW_SLOTS) % 2 : rank;
+}
+
+/* Whose window holds the results of `rank`. */
+static uint32_t window_out(const plan_builder_t *builder, uint32_t rank)
+{
+    return builder->params->layout.nranks == 2 ? 1 - rank : rank;
+}
+
 static void bring_in(plan_builder_t *builder, const window_chunks_t *chunks, uint64_t round)
 {
     const uint32_t n = builder->params->layout.nranks;
@@ -127,11 +146,27 @@ static void bring_in(plan_builder_t *builder, const window_chunks_t *chunks, uin
 
     for (uint32_t distance = 1; distance < n; distance++) {
         const window_piece_t piece = piece_of(chunks, (me + distance) % n, round);
-        plan_copy(builder, plan_window_at(me, piece.place), plan_at(PLAN_SEND, piece.input), piece.length);
+        plan_copy(builder, plan_window_at(window_in(builder, me, round), piece.place), plan_at(PLAN_SEND, piece.input),
+                  piece.length);
     }
 }
 
-/* Folds this rank's piece: a reduce_scatter's into `result`, an allreduce's into its window, where all take it from. */
+/* Copies the result of `rank` from where it left it. */
+static void take_piece(plan_builder_t *builder, const window_chunks_t *chunks, uint32_t rank, uint64_t round)
+{
+    const window_piece_t piece = piece_of(chunks, rank, round);
+
+    plan_copy(builder, plan_at(PLAN_RECV, piece.output), plan_window_at(window_out(builder, rank), piece.place),
+              piece.length);
+}
+
+/* Whether a rank's own result is taken at once: the peer may overwrite it as soon as it has taken it. */
+static bool takes_own_at_once(const plan_builder_t *builder, const window_chunks_t *chunks)
+{
+    return builder->params->layout.nranks == 2 && chunks->rounds > 1;
+}
+
+/* Folds this rank's piece: a reduce_scatter's into `result`, an allreduce's into a window, where all take it from. */
 static void fold_piece(plan_builder_t *builder, const window_chunks_t *chunks, uint64_t round, plan_ref_t result)
 {
     const uint32_t n = builder->params->layout.nranks;
@@ -139,11 +174,17 @@ static void fold_piece(plan_builder_t *builder, const window_chunks_t *chunks, u
     const window_piece_t piece = piece_of(chunks, me, round);
 
     for (uint32_t rank = 0; rank < n; rank++) {
-        plan_source(builder, rank == me ? plan_at(PLAN_SEND, piece.input) : plan_window_at(rank, piece.place));
+        plan_source(builder, rank == me ? plan_at(PLAN_SEND, piece.input)
+                                        : plan_window_at(window_in(builder, rank, round), piece.place));
     }
-    plan_fold(builder,
-              plan_is_allreduce(builder->params) ? plan_window_at(me, piece.place) : plan_ref_add(result, piece.output),
-              piece.length);
+    if (!plan_is_allreduce(builder->params)) {
+        plan_fold(builder, plan_ref_add(result, piece.output), piece.length);
+        return;
+    }
+    plan_fold(builder, plan_window_at(window_out(builder, me), piece.place), piece.length);
+    if (takes_own_at_once(builder, chunks)) {
+        take_piece(builder, chunks, me, round);
+    }
 }
 
 /* Copies the results, this rank's first. `tick` other than 0: waits for each of the others, the next rank first. */
@@ -152,13 +193,12 @@ static void take_out(plan_builder_t *builder, const window_chunks_t *chunks, uin
     const uint32_t n = builder->params->layout.nranks;
     const uint32_t me = builder->params->me;
 
-    for (uint32_t distance = 0; distance < n; distance++) {
+    for (uint32_t distance = takes_own_at_once(builder, chunks) ? 1 : 0; distance < n; distance++) {
         const uint32_t peer = (me + distance) % n;
-        const window_piece_t piece = piece_of(chunks, peer, round);
-        if (distance > 0 && piece.length > 0 && tick > 0) {
+        if (distance > 0 && tick > 0 && piece_of(chunks, peer, round).length > 0) {
             plan_await(builder, peer, tick);
         }
-        plan_copy(builder, plan_at(PLAN_RECV, piece.output), plan_window_at(peer, piece.place), piece.length);
+        take_piece(builder, chunks, peer, round);
     }
 }
 
@@ -196,6 +236,7 @@ static void run_rounds(plan_builder_t *builder, const window_chunks_t *chunks)
         }
     }
     builder->plan->ticks = last;
+    builder->plan->crosses_once = !allreduce && (rounds + WINDOW_SLOTS - 1) / WINDOW_SLOTS % 2 == 1;
     if (detour) {
         plan_copy(builder, plan_at(PLAN_RECV, 0), result, mine.length);
     }
@@ -280,5 +321,6 @@ mpinpu_status_t plan_flat_build(const plan_params_t *params, plan_t *plan)
     }
     plan_fold(&builder, plan_at(PLAN_RECV, 0), bytes);
     plan->ticks = 1;
+    plan->crosses_once = true;
     return builder.status;
 }
