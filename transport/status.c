@@ -10,6 +10,7 @@ const char *status_name(mpinpu_status_t status)
         [MPINPU_ERR_UNSUPPORTED] = "not supported here",
         [MPINPU_ERR_INVALID] = "invalid argument",
         [MPINPU_ERR_TRANSPORT] = "transport error",
+        [MPINPU_ERR_DEVICE] = "device error",
         [MPINPU_ERR_EXCHANGE] = "exchange among the ranks failed",
         [MPINPU_ERR_DISAGREE] = "the ranks disagree",
     };

@@ -11,6 +11,7 @@ typedef enum mpinpu_status {
     MPINPU_ERR_UNSUPPORTED, /* this machine or build cannot do it */
     MPINPU_ERR_INVALID,     /* an argument or a setting outside what is allowed */
     MPINPU_ERR_TRANSPORT,   /* UCX reported an error */
+    MPINPU_ERR_DEVICE,      /* an NPU or its software reported an error */
     MPINPU_ERR_EXCHANGE,    /* the out-of-band exchange among the ranks failed */
     MPINPU_ERR_DISAGREE,    /* the ranks differ in what must be equal */
     MPINPU_STATUS_COUNT

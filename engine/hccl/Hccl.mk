@@ -1,3 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: HCCL. A file a line.
-engine_hccl_sources =
+engine_hccl_sources = \
+	engine/hccl/cann.c \
+	engine/hccl/cann.h \
+	engine/hccl/cann_errors.c \
+	engine/hccl/cann_errors.def \
+	engine/hccl/cann_functions.def \
+	engine/hccl/cann_structs.def \
+	engine/hccl/cann_values.def
