@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: HCCL. A file a line.
 engine_hccl_sources = \
+	engine/hccl/atlas.c \
+	engine/hccl/atlas.def \
+	engine/hccl/atlas.h \
+	engine/hccl/atlas_pick.c \
 	engine/hccl/cann.c \
 	engine/hccl/cann.h \
 	engine/hccl/cann_errors.c \
