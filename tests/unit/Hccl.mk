@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: what needs no NPU.
 if HAVE_CRITERION
-check_PROGRAMS += tests/unit/atlas_types tests/unit/atlas_devices
-TESTS += tests/unit/atlas_types tests/unit/atlas_devices
+check_PROGRAMS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices
+TESTS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices
 
 tests_unit_atlas_types_SOURCES = tests/unit/atlas_types.c
 tests_unit_atlas_types_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_atlas_types_LDADD = libengine.la $(CRITERION_LIBS)
 
-tests_unit_atlas_devices_SOURCES = tests/unit/atlas_devices.c
+tests_unit_atlas_910_SOURCES = tests/unit/atlas_910.c tests/unit/atlas_hosts.h
+tests_unit_atlas_910_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_atlas_910_LDADD = libengine.la $(CRITERION_LIBS)
+
+tests_unit_atlas_devices_SOURCES = tests/unit/atlas_devices.c tests/unit/atlas_hosts.h
 tests_unit_atlas_devices_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_atlas_devices_LDADD = libengine.la $(CRITERION_LIBS)
 endif
