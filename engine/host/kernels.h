@@ -7,8 +7,8 @@
 
 /* dst[i] = src[0][i] op src[1][i] op ... op src[nsrc-1][i], folded from the left, for i < count (elements, not bytes);
    nsrc >= 1 (1 copies). dst may be the very address of one of the sources, and may not overlap one otherwise. Sources
-   are not written. 16-bit floats are accumulated in 32 bits and rounded once to nearest even. Any alignment that the
-   element needs; padding is not written. No state; any thread. */
+   are not written. 16-bit floats are accumulated in 32 bits and rounded once to nearest even. Any alignment, also
+   none; padding is not written. Of two NaNs the payload of either may stay. No state; any thread. */
 typedef void (*kernel_fold_t)(void *dst, const void *const *src, unsigned nsrc, size_t count);
 
 /* The kernel for this CPU, or NULL where the op is not defined for the type. */

@@ -55,36 +55,37 @@
     FOLD_ENTRY(NAME, OP, many_##NAME##_##OP(dst, src, nsrc, count))
 
 /* Compilers do not make the instructions that convert float16 of that arithmetic. Where there are such: HALF_LANES
-   elements at a time as floats, loaded and stored with the conversion. n is a constant: HALF_LANES, or half of it and
-   less; the lanes beyond are 0 and are not stored. HALF_OP(a, b) is F32_OP. */
+   elements at a time as floats, loaded and stored with the conversion. The functions for some elements take a constant
+   n of at most 4; the lanes beyond are 0 and are not stored. HALF_OP(a, b) is F32_OP. */
 #if defined(__F16C__)
 
 #define HALF_LANES 8
 typedef __m256 half_lanes_t;
 
-KERNEL_INLINE half_lanes_t half_load(const void *src, size_t at, size_t n)
+KERNEL_INLINE half_lanes_t half_load(const void *src, size_t at)
 {
-    const uint16_t *const from = (const uint16_t *)src + at;
-    if (n == HALF_LANES) {
-        __m128i lanes;
-        memcpy(&lanes, from, sizeof lanes);
-        return _mm256_cvtph_ps(lanes);
-    }
+    __m128i lanes;
+    memcpy(&lanes, (const uint16_t *)src + at, sizeof lanes);
+    return _mm256_cvtph_ps(lanes);
+}
+
+KERNEL_INLINE void half_store(void *dst, size_t at, half_lanes_t value)
+{
+    const __m128i lanes = _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+    memcpy((uint16_t *)dst + at, &lanes, sizeof lanes);
+}
+
+KERNEL_INLINE half_lanes_t half_load_some(const void *src, size_t at, size_t n)
+{
     uint64_t some = 0;
-    memcpy(&some, from, n * sizeof(uint16_t));
+    memcpy(&some, (const uint16_t *)src + at, n * sizeof(uint16_t));
     return _mm256_cvtph_ps(_mm_cvtsi64_si128((long long)some));
 }
 
-KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value)
+KERNEL_INLINE void half_store_some(void *dst, size_t at, size_t n, half_lanes_t value)
 {
-    uint16_t *const to = (uint16_t *)dst + at;
-    const __m128i lanes = _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
-    if (n == HALF_LANES) {
-        memcpy(to, &lanes, sizeof lanes);
-        return;
-    }
-    const uint64_t some = (uint64_t)_mm_cvtsi128_si64(lanes);
-    memcpy(to, &some, n * sizeof(uint16_t));
+    const uint64_t some = (uint64_t)_mm_cvtsi128_si64(_mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+    memcpy((uint16_t *)dst + at, &some, n * sizeof(uint16_t));
 }
 
 #define HALF_SUM(a, b)  _mm256_add_ps(b, a)
@@ -97,17 +98,27 @@ KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value
 #define HALF_LANES 4
 typedef float32x4_t half_lanes_t;
 
-KERNEL_INLINE half_lanes_t half_load(const void *src, size_t at, size_t n)
+KERNEL_INLINE half_lanes_t half_load_some(const void *src, size_t at, size_t n)
 {
     uint64_t some = 0;
     memcpy(&some, (const uint16_t *)src + at, n * sizeof(uint16_t));
     return vcvt_f32_f16(vreinterpret_f16_u64(vcreate_u64(some)));
 }
 
-KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value)
+KERNEL_INLINE void half_store_some(void *dst, size_t at, size_t n, half_lanes_t value)
 {
     const uint64_t some = vget_lane_u64(vreinterpret_u64_f16(vcvt_f16_f32(value)), 0);
     memcpy((uint16_t *)dst + at, &some, n * sizeof(uint16_t));
+}
+
+KERNEL_INLINE half_lanes_t half_load(const void *src, size_t at)
+{
+    return half_load_some(src, at, HALF_LANES);
+}
+
+KERNEL_INLINE void half_store(void *dst, size_t at, half_lanes_t value)
+{
+    half_store_some(dst, at, HALF_LANES, value);
 }
 
 #define HALF_SUM(a, b)  vaddq_f32(b, a)
@@ -119,14 +130,14 @@ KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value
 
 #ifdef HALF_LANES
 
-#define HALF_STRIP(OP, n)                               \
-    if ((n) < HALF_LANES && (count & (n)) != 0) {       \
-        half_lanes_t a = half_load(src[0], at, n);      \
-        for (unsigned k = 1; k < nsrc; k++) {           \
-            a = HALF_##OP(a, half_load(src[k], at, n)); \
-        }                                               \
-        half_store(dst, at, n, a);                      \
-        at += (n);                                      \
+#define HALF_STRIP(OP, n)                                    \
+    if ((n) < HALF_LANES && (count & (n)) != 0) {            \
+        half_lanes_t a = half_load_some(src[0], at, n);      \
+        for (unsigned k = 1; k < nsrc; k++) {                \
+            a = HALF_##OP(a, half_load_some(src[k], at, n)); \
+        }                                                    \
+        half_store_some(dst, at, n, a);                      \
+        at += (n);                                           \
     }
 
 #define FOLD_HALF_LANES(NAME, OP)                                                                         \
@@ -134,11 +145,11 @@ KERNEL_INLINE void half_store(void *dst, size_t at, size_t n, half_lanes_t value
     {                                                                                                     \
         size_t at = 0;                                                                                    \
         while (count - at >= HALF_LANES) {                                                                \
-            half_lanes_t a = half_load(src[0], at, HALF_LANES);                                           \
+            half_lanes_t a = half_load(src[0], at);                                                       \
             for (unsigned k = 1; k < nsrc; k++) {                                                         \
-                a = HALF_##OP(a, half_load(src[k], at, HALF_LANES));                                      \
+                a = HALF_##OP(a, half_load(src[k], at));                                                  \
             }                                                                                             \
-            half_store(dst, at, HALF_LANES, a);                                                           \
+            half_store(dst, at, a);                                                                       \
             at += HALF_LANES;                                                                             \
         }                                                                                                 \
         HALF_STRIP(OP, 4)                                                                                 \
