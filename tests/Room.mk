@@ -3,3 +3,4 @@ include tests/unit/Unit.mk
 include tests/jobs/Jobs.mk
 include tests/preload/Preload.mk
 include tests/bench/Bench.mk
+include tests/cann/Cann.mk

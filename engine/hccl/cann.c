@@ -11,10 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(HcclRootInfo) == 4108, "the layout of the facts");
+#define CANN_TYPE(NAME, BYTES) _Static_assert(sizeof(NAME) == (BYTES), #NAME);
+#define CANN_PREFIX(NAME)
+#define CANN_FIELD(TYPE, FIELD, OFFSET, BYTES) \
+    _Static_assert(offsetof(TYPE, FIELD) == (OFFSET) && sizeof(((TYPE *)NULL)->FIELD) == (BYTES), #TYPE "." #FIELD);
+#include "engine/hccl/cann_structs.def"
+#undef CANN_TYPE
+#undef CANN_PREFIX
+#undef CANN_FIELD
 _Static_assert(sizeof(HcclCommConfig) == 312, "the layout of version 6");
-_Static_assert(sizeof(aclrtPtrAttributes) == 28, "the layout of the facts");
-_Static_assert(sizeof(aclCANNPackageVersion) == 512, "the layout of the facts");
 
 typedef enum need { REQUIRED, OPTIONAL } need_t;
 

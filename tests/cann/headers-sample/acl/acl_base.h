@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SAMPLE_ACL_ACL_BASE_H
+#define SAMPLE_ACL_ACL_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int aclError;
+typedef void *aclrtStream;
+typedef void *aclrtEvent;
+typedef void *aclrtContext;
+
+static const int ACL_SUCCESS = 0;
+static const int ACL_ERROR_INVALID_PARAM = 100000;
+static const int ACL_ERROR_UNINITIALIZE = 100001;
+static const int ACL_ERROR_REPEAT_INITIALIZE = 100002;
+static const int ACL_ERROR_REPEAT_FINALIZE = 100037;
+static const int ACL_ERROR_COMPILING_STUB_MODE = 100039;
+static const int ACL_ERROR_BAD_ALLOC = 200000;
+static const int ACL_ERROR_API_NOT_SUPPORT = 200001;
+static const int ACL_ERROR_INTERNAL_ERROR = 500000;
+static const int ACL_ERROR_FAILURE = 500001;
+static const int ACL_ERROR_RT_FAILURE = 500003;
+static const int ACL_ERROR_DRV_FAILURE = 500004;
+
+#define ACL_ERROR_RT_PARAM_INVALID               107000
+#define ACL_ERROR_RT_INVALID_DEVICEID            107001
+#define ACL_ERROR_RT_CONTEXT_NULL                107002
+#define ACL_ERROR_RT_STREAM_CONTEXT              107003
+#define ACL_ERROR_RT_ADDR_UNALIGNED              107008
+#define ACL_ERROR_RT_INVALID_HANDLE              107017
+#define ACL_ERROR_WAIT_TIMEOUT                   107019
+#define ACL_ERROR_RT_TASK_TIMEOUT                107020
+#define ACL_ERROR_RT_DEVICE_TASK_ABORT           107022
+#define ACL_ERROR_RT_STREAM_ABORT                107023
+#define ACL_ERROR_RT_FEATURE_NOT_SUPPORT         207000
+#define ACL_ERROR_RT_MEMORY_ALLOCATION           207001
+#define ACL_ERROR_RT_NO_DEVICE                   207004
+#define ACL_ERROR_RT_RESOURCE_ALLOC_FAIL         207005
+#define ACL_ERROR_RT_NO_EVENT_RESOURCE           207007
+#define ACL_ERROR_RT_NO_STREAM_RESOURCE          207008
+#define ACL_ERROR_RT_NO_NOTIFY_RESOURCE          207009
+#define ACL_ERROR_RT_DEVICE_OOM                  207018
+#define ACL_ERROR_RT_INTERNAL_ERROR              507000
+#define ACL_ERROR_RT_REPORT_TIMEOUT              507012
+#define ACL_ERROR_RT_SYS_DMA                     507013
+#define ACL_ERROR_RT_AICORE_TIMEOUT              507014
+#define ACL_ERROR_RT_AICPU_EXCEPTION             507018
+#define ACL_ERROR_RT_DEV_SETUP_ERROR             507033
+#define ACL_ERROR_RT_VECTOR_CORE_TIMEOUT         507034
+#define ACL_ERROR_RT_STREAM_SYNC_TIMEOUT         507046
+#define ACL_ERROR_RT_EVENT_SYNC_TIMEOUT          507047
+#define ACL_ERROR_RT_FFTS_PLUS_TIMEOUT           507048
+#define ACL_ERROR_RT_FFTS_PLUS_EXCEPTION         507049
+#define ACL_ERROR_RT_DEVICE_MEM_ERROR            507053
+#define ACL_ERROR_RT_HBM_MULTI_BIT_ECC_ERROR     507054
+#define ACL_ERROR_RT_LINK_ERROR                  507056
+#define ACL_ERROR_RT_SUSPECT_REMOTE_ERROR        507057
+#define ACL_ERROR_RT_DRV_INTERNAL_ERROR          507899
+#define ACL_ERROR_RT_SOCKET_CLOSE                507901
+#define ACL_ERROR_RT_COMM_OP_RETRY_FAIL          507904
+#define ACL_ERROR_HOST_MEMORY_ALREADY_REGISTERED 507910
+#define ACL_ERROR_HOST_MEMORY_NOT_REGISTERED     507911
+
+#endif
