@@ -11,4 +11,6 @@ engine_hccl_sources = \
 	engine/hccl/cann_errors.def \
 	engine/hccl/cann_functions.def \
 	engine/hccl/cann_structs.def \
-	engine/hccl/cann_values.def
+	engine/hccl/cann_values.def \
+	engine/hccl/ports.c \
+	engine/hccl/ports.h

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: what needs no NPU.
 if HAVE_CRITERION
+check_PROGRAMS += tests/unit/hccl_ports
+TESTS += tests/unit/hccl_ports
+
+tests_unit_hccl_ports_SOURCES = tests/unit/hccl_ports.c
+tests_unit_hccl_ports_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_hccl_ports_LDADD = libengine.la $(CRITERION_LIBS)
+
 check_PROGRAMS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices
 TESTS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices
 
