@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators: made and freed in loops without a leak, duplicated, split in every way, used in turns, freed in any
    order, handles used again for other groups.
-   Usage: comms churn [N] | dup | kinds | overlap [SEED]
+   Usage: comms churn [N] | dup | kinds | overlap [SEED] | many [N] | finalize | spawn
    Closes traps 26, 27. */
 #include "tests/jobs/pattern.h"
 
@@ -298,6 +298,90 @@ static void test_overlap(uint64_t seed)
     }
 }
 
+/* So many alive at once that not all can have a share of a window. */
+static void test_many(int count)
+{
+    MPI_Comm *comms = malloc((size_t)count * sizeof(MPI_Comm));
+    for (int c = 0; c < count; c++) {
+        MPI_Comm_split(MPI_COMM_WORLD, c % 3 == 0 ? job.rank % 2 : 0, c % 2 == 0 ? job.rank : -job.rank, &comms[c]);
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        for (int c = 0; c < count; c++) {
+            use(comms[c], c % 20 == 0 ? 5000 : 3, "many");
+        }
+    }
+    for (int c = 0; c < count; c++) {
+        MPI_Comm_free(&comms[c]);
+    }
+}
+
+/* PETSc and others clean up in the delete callback of an attribute of MPI_COMM_SELF, and reduce there: within
+   MPI_Finalize, before and after the library's own end. */
+static int at_end(MPI_Comm self, int keyval, void *value, void *state)
+{
+    (void)self;
+    (void)keyval;
+    (void)state;
+    long before = job.failures;
+    use(MPI_COMM_WORLD, 3, value);
+    use(MPI_COMM_WORLD, 20000, value);
+    if (job.failures > before) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    printf("%s: done\n", (const char *)value);
+    return MPI_SUCCESS;
+}
+
+static void test_finalize(void)
+{
+    static char texts[2][40] = {"set before the first collective", "set after the first collective"};
+    for (int t = 0; t < 2; t++) {
+        int keyval = MPI_KEYVAL_INVALID;
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &keyval, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, texts[t]);
+        MPI_Comm_free_keyval(&keyval);
+        use(MPI_COMM_WORLD, 100, "before the end");
+    }
+}
+
+/* Ranks of two jobs in one communicator. A spawned rank runs this too. */
+static void test_spawn(char *program)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Comm all = MPI_COMM_NULL;
+    char argument[] = "spawn";
+    char *arguments[] = {argument, NULL};
+    use(MPI_COMM_WORLD, 100, "spawn, own job");
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) {
+        MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    } else {
+        inter = parent;
+    }
+    MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &all);
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &size);
+    for (int count = 1; count < 20000; count = count * 7 + 1) {
+        int *in = malloc((size_t)count * sizeof(int));
+        int *out = malloc((size_t)count * sizeof(int));
+        for (int i = 0; i < count; i++) {
+            in[i] = rank + i;
+        }
+        job_allreduce(in, out, count, MPI_INT, MPI_SUM, all);
+        for (int i = 0; i < count; i++) {
+            int expected = size * i + size * (size - 1) / 2;
+            JOB_CHECK(out[i] == expected, "two jobs: index %d of %d: got %d, expected %d", i, count, out[i], expected);
+        }
+        free(in);
+        free(out);
+    }
+    MPI_Comm_free(&all);
+    MPI_Comm_disconnect(&inter);
+}
+
 int main(int argc, char **argv)
 {
     job_begin(&argc, &argv);
@@ -311,6 +395,12 @@ int main(int argc, char **argv)
         test_kinds();
     } else if (strcmp(what, "overlap") == 0) {
         test_overlap((uint64_t)number);
+    } else if (strcmp(what, "many") == 0) {
+        test_many(number);
+    } else if (strcmp(what, "finalize") == 0) {
+        test_finalize();
+    } else if (strcmp(what, "spawn") == 0) {
+        test_spawn(argv[0]);
     } else {
         job_fail("no test named %s", what);
     }

@@ -22,6 +22,21 @@ done
 job_run 2 ucx+messages remap
 job_run 2 ucx remap
 
+for mode in windows messages; do
+    # the calls inside MPI_Finalize come after the counts were printed
+    job_run -n 3 $mode comms finalize
+    if [ "$(grep -c ': done' "$job_dir/out")" -ne 6 ]; then
+        job_fail "a callback of MPI_COMM_SELF was not called"
+    fi
+    # both jobs write the report
+    job_run -n 2 $mode comms spawn
+done
+# Where windows are small the library says that it does without.
+job_run -w 3 windows comms many 800
+for ranks in 4 8; do
+    job_run -w -x MPINPU_WINDOW_BYTES=1M "$ranks" windows comms overlap 4$ranks
+done
+
 # Where runs are not alone on the machine, shared memory is not counted.
 job_isolate || job_skip "no namespaces here: shared memory is not counted"
 job_run -t 120 2 windows comms churn 10000
