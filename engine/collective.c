@@ -12,7 +12,7 @@ static const struct dtype_row {
 };
 
 static const char *const op_names[OP_COUNT] = {
-#define OP_ROW(NAME, text) [OP_##NAME] = text,
+#define OP_ROW(NAME, text) [OP_##NAME] = (text),
     OP_TABLE(OP_ROW)
 #undef OP_ROW
 };

@@ -97,7 +97,8 @@ typedef struct cann_library {
 /* CANN as this process has it. The functions are called through the pointers, as cann->aclrtMalloc(...); one that is
    OPTIONAL in cann_functions.def may be NULL. */
 typedef struct cann {
-#define CANN_FUNCTION(LIBRARY, NEED, SINCE, RESULT, NAME, PARAMETERS) RESULT(*NAME) PARAMETERS;
+#define CANN_FUNCTION(LIBRARY, NEED, SINCE, RESULT, NAME, PARAMETERS) \
+    RESULT(*NAME) PARAMETERS; /* NOLINT(bugprone-macro-parentheses): a declaration */
 #include "engine/hccl/cann_functions.def"
 #undef CANN_FUNCTION
     cann_library_t libraries[CANN_LIBRARY_COUNT]; /* CANN_HCOMM is absent before CANN 8.5 */

@@ -9,7 +9,7 @@ job_scripts = \
 	tests/jobs/float16.sh \
 	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh \
 	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh
-job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h
+job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
@@ -19,7 +19,7 @@ CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
-	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c -lm
+	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c $(srcdir)/tests/jobs/pattern_types.c -lm
 
 check_SCRIPTS += tests/jobs/float16
 CLEANFILES += tests/jobs/float16

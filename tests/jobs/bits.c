@@ -88,6 +88,7 @@ static void left_fold_check(MPI_Datatype type, const void *got, size_t first, si
         }
         double value = type == MPI_FLOAT ? (double)((const float *)got)[i] : ((const double *)got)[i];
         double expected = type == MPI_FLOAT ? (double)f : d;
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it is the bits that are to be the same */
         if (memcmp(&value, &expected, sizeof(value)) != 0) {
             job_fail("%s: index %zu of %zu: got %a, expected %a (a left fold in rank order)", what, i, count, value,
                      expected);
@@ -196,8 +197,8 @@ static void test_special(void)
 #define WRAP_TEST(ctype, mpitype)                                                                                    \
     static void wrap_##ctype(void)                                                                                   \
     {                                                                                                                \
-        ctype *in = (ctype *)input;                                                                                  \
-        ctype *out = (ctype *)output;                                                                                \
+        ctype *in = (ctype *)input;   /* NOLINT(bugprone-macro-parentheses): a type */                               \
+        ctype *out = (ctype *)output; /* NOLINT(bugprone-macro-parentheses) */                                       \
         for (int length = 1; length < 400; length = length < 70 ? length + 1 : length + 37) {                        \
             for (int product = 0; product < 2; product++) {                                                          \
                 for (int i = 0; i < length; i++) {                                                                   \

@@ -165,7 +165,7 @@ static matrix_t matrix_of(int rank, int index)
 {
     matrix_t m;
     for (int k = 0; k < 4; k++) {
-        m.v[k] = (unsigned)job_mix((uint64_t)rank, (uint64_t)(index * 4 + k));
+        m.v[k] = (unsigned)job_mix((uint64_t)rank, (uint64_t)index * 4 + (uint64_t)k);
     }
     return m;
 }

@@ -56,7 +56,8 @@ fi
 # --- sanitizer and allocators -------------------------------------------------------------------------------------
 asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
 if [ -e "$asan" ] && OMPI_CC=gcc "$MPICC" -std=gnu11 -g -fsanitize=address -I"$srcdir" -o "$job_dir/steady-asan" \
-    "$srcdir/tests/jobs/steady.c" "$srcdir/tests/jobs/pattern.c" "$srcdir/tests/jobs/job.c" 2>/dev/null; then
+    "$srcdir/tests/jobs/steady.c" "$srcdir/tests/jobs/pattern.c" "$srcdir/tests/jobs/pattern_types.c" \
+    "$srcdir/tests/jobs/job.c" 2>/dev/null; then
     job_beside=$asan
     for mode in windows messages ucx; do
         # what MPI itself never frees is not the matter here

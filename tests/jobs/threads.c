@@ -17,7 +17,7 @@ static void *work(void *argument)
     double *out = malloc(COUNT * sizeof(double));
     for (int i = 0; i < TIMES; i++) {
         int count = i % 3 == 0 ? 1 : i % 3 == 1 ? 700 : COUNT;
-        double sum = job.size * (job.size + 1) / 2;
+        double sum = job.size * (job.size + 1) / 2.0;
         for (int k = 0; k < count; k++) {
             in[k] = (job.rank + 1.0) * (me + 1) * (k % 100 + i);
         }

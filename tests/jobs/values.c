@@ -33,7 +33,7 @@ static void buffers_make(size_t bytes)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     input.map_bytes = (bytes + GUARD + 2 * page - 1) / page * page;
     input.map = mmap(NULL, input.map_bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    output.room = bytes + 3 * GUARD;
+    output.room = bytes + 3 * (size_t)GUARD;
     output.memory = malloc(output.room);
     if (input.map == MAP_FAILED || output.memory == NULL) {
         job_fail("no memory for buffers of %zu bytes", bytes);
@@ -207,7 +207,7 @@ static void test_table(void)
     size_t ntypes = 0;
     const pattern_type_t *types = pattern_types(&ntypes);
     const pattern_op_t *ops = pattern_ops();
-    buffers_make(64 * 1024);
+    buffers_make((size_t)64 * 1024);
     for (size_t t = 0; t < ntypes; t++) {
         for (int o = 0; o < PATTERN_OPS; o++) {
             if (pattern_defined(&types[t], &ops[o]) && !known_host_bug(&types[t], &ops[o])) {
@@ -233,7 +233,7 @@ static void test_sizes(void)
     static const size_t small[] = {0, 1, 2, 3, 7, 8, 9, 13, 15, 16, 17, 31, 33, 61, 63, 64, 65, 127, 129};
     static const size_t bytes[] = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 262144, 1048576};
     const pattern_op_t *ops = pattern_ops();
-    buffers_make(2 * 1024 * 1024);
+    buffers_make((size_t)2 * 1024 * 1024);
     for (size_t t = 0; t < sizeof(chosen) / sizeof(chosen[0]); t++) {
         const pattern_type_t *type = pattern_type_named(chosen[t].type);
         const pattern_op_t *op = &ops[chosen[t].op];
@@ -253,7 +253,7 @@ static void test_sizes(void)
 static void test_big(void)
 {
     const pattern_op_t *ops = pattern_ops();
-    buffers_make(17 * 1024 * 1024);
+    buffers_make((size_t)17 * 1024 * 1024);
     run_kinds(pattern_type_named("MPI_DOUBLE"), &ops[PATTERN_SUM], 2 * 1024 * 1024 + 3, 1);
     run_kinds(pattern_type_named("MPI_UNSIGNED_CHAR"), &ops[PATTERN_BAND], 5 * 1000 * 1000 + 1, 0);
     buffers_free();
@@ -281,7 +281,7 @@ static void test_zeros(void)
     static const int cycles[][8] = {
         {0, 5, 0}, {0, 0, 5, 0}, {1, 7, 0, 3, 0, 0, 0, 2}, {9}, {0}, {0, 0, 0, 0, 0, 0, 0, 4}, {70000, 0, 1}};
     static const char *const types[] = {"MPI_INT", "MPI_DOUBLE", "MPI_SHORT"};
-    buffers_make(1024 * 1024);
+    buffers_make((size_t)1024 * 1024);
     for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
         for (size_t c = 0; c < sizeof(cycles) / sizeof(cycles[0]); c++) {
             for (int in_place = 0; in_place < 2; in_place++) {

@@ -119,7 +119,7 @@ static const type_case_t types_950[] = {
 
 static bool letter_says(const char *letters, op_t op)
 {
-    char letter = op == OP_SUM ? 'S' : op == OP_PROD ? 'P' : op == OP_MAX ? 'X' : op == OP_MIN ? 'N' : '?';
+    char letter = (char)(op == OP_SUM ? 'S' : op == OP_PROD ? 'P' : op == OP_MAX ? 'X' : op == OP_MIN ? 'N' : '?');
 
     return strchr(letters, letter) != NULL;
 }

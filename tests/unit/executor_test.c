@@ -46,13 +46,8 @@ static void job_open(job_t *job, uint32_t size, size_t half, bool raw, unsigned 
     }
     for (uint32_t r = 0; r < size; r++) {
         engine_comm_t *comm = &job->comms[r];
-        *comm = (engine_comm_t){.engine = &job->engine,
-                                .rank = r,
-                                .size = size,
-                                .tiny = true,
-                                .windows = true,
-                                .nhosts = 1,
-                                .half = half};
+        *comm = (engine_comm_t){
+            .engine = &job->engine, .rank = r, .size = size, .tiny = true, .windows = true, .nhosts = 1, .half = half};
         comm->ranks = calloc(size, sizeof *comm->ranks);
         comm->host_of = calloc(size, sizeof *comm->host_of);
         comm->sources = calloc(size, sizeof *comm->sources);
@@ -79,7 +74,7 @@ static void job_close(job_t *job)
 /* Rank r's input element i of collective c: small integers, so that every sum is exact. */
 static int32_t input_value(uint32_t r, size_t i, unsigned c)
 {
-    return (int32_t)((i * 7 + r * 131 + c * 17) % 1009) - 300;
+    return (int32_t)((i * 7 + (size_t)r * 131 + (size_t)c * 17) % 1009) - 300;
 }
 
 static int32_t expected_value(uint32_t size, size_t i, unsigned c)
@@ -180,10 +175,10 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
     size_t received = shape.kind == COLLECTIVE_ALLREDUCE ? shape.count : host_block_count(&collective, rank);
     size_t first = shape_before(&shape, rank);
     size_t recv_bytes = (shape.in_place ? total : received) * sizeof(int32_t);
-    unsigned char *memory = malloc(recv_bytes + 2 * GUARD);
+    unsigned char *memory = malloc(recv_bytes + 2 * (size_t)GUARD);
     int32_t *input = malloc(total * sizeof *input);
 
-    memset(memory, GUARD_BYTE, recv_bytes + 2 * GUARD);
+    memset(memory, GUARD_BYTE, recv_bytes + 2 * (size_t)GUARD);
     int32_t *recv = (int32_t *)(void *)(memory + GUARD);
     for (size_t i = 0; i < total; i++) {
         input[i] = input_value(rank, i, c);
@@ -271,7 +266,7 @@ int main(void)
         failed += series_play(size, HALF_BYTES, false, size);
         failed += series_play(size, HALF_BYTES, true, 50 + size);
         /* Windows so small that the larger collectives go through them in many rounds. */
-        failed += series_play(size, 16 * 1024, size % 2 == 0, 100 + size);
+        failed += series_play(size, (size_t)16 * 1024, size % 2 == 0, 100 + size);
     }
     printf("%d ranks failed\n", failed);
     return failed > 0;

@@ -65,7 +65,7 @@ Test(region, rests_until_every_awaited_peer_has_left)
     size_t offset;
     size_t half;
     /* A window for one region: the second taking succeeds only when the first has come back. */
-    const size_t bytes = region_data_offset(RANKS) + 2 * LEAST + REGION_STRIDE;
+    const size_t bytes = region_data_offset(RANKS) + 2 * (size_t)LEAST + REGION_STRIDE;
 
     cr_assert_eq(region_pool_open(window, bytes, &pool), MPINPU_OK);
     cr_assert_eq(region_take(pool, RANKS, LEAST, LEAST, &first, &half), MPINPU_OK);
@@ -87,7 +87,7 @@ Test(region, a_bye_said_before_the_release_counts)
     size_t first;
     size_t offset;
     size_t half;
-    const size_t bytes = region_data_offset(2) + 2 * LEAST + REGION_STRIDE;
+    const size_t bytes = region_data_offset(2) + 2 * (size_t)LEAST + REGION_STRIDE;
 
     cr_assert_eq(region_pool_open(window, bytes, &pool), MPINPU_OK);
     cr_assert_eq(region_take(pool, 2, LEAST, LEAST, &first, &half), MPINPU_OK);
