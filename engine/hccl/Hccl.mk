@@ -12,5 +12,8 @@ engine_hccl_sources = \
 	engine/hccl/cann_functions.def \
 	engine/hccl/cann_structs.def \
 	engine/hccl/cann_values.def \
+	engine/hccl/environment.c \
+	engine/hccl/environment.def \
+	engine/hccl/environment.h \
 	engine/hccl/ports.c \
 	engine/hccl/ports.h

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: what needs no NPU.
 if HAVE_CRITERION
+check_PROGRAMS += tests/unit/hccl_environment
+TESTS += tests/unit/hccl_environment
+
+tests_unit_hccl_environment_SOURCES = tests/unit/hccl_environment.c
+tests_unit_hccl_environment_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_hccl_environment_LDADD = libengine.la $(CRITERION_LIBS)
+
 check_PROGRAMS += tests/unit/hccl_ports
 TESTS += tests/unit/hccl_ports
 
