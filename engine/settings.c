@@ -11,7 +11,6 @@
 
 #define PREFIX       "MPINPU_"
 #define PREFIX_BYTES (sizeof PREFIX - 1)
-#define PATH_MARK    ":PATH"
 
 enum { COMPARED_YES = true, COMPARED_NO = false };
 
@@ -38,24 +37,21 @@ static const char *const booleans[] = {"off", "on", "0", "1", "no", "yes", "fals
 /* The words of a row, one after another. */
 typedef struct word {
     const char *text;
-    size_t bytes;    /* without the mark */
-    bool takes_path; /* ended in :PATH; then the colon counts as part of the word */
+    size_t bytes;    /* up to and with its colon, if it has one */
+    bool takes_path; /* it has */
 } word_t;
 
 /* The word behind *rest, which moves on; false at the end. */
 static bool word_next(const char **rest, word_t *word)
 {
-    const size_t mark = sizeof PATH_MARK - 1;
     size_t bytes = strcspn(*rest, "|");
 
     if (bytes == 0) {
         return false;
     }
-    *word = (word_t){.text = *rest, .bytes = bytes, .takes_path = false};
-    if (bytes > mark && strncmp(*rest + bytes - mark, PATH_MARK, mark) == 0) {
-        word->takes_path = true;
-        word->bytes = bytes - mark + 1;
-    }
+    const char *colon = memchr(*rest, ':', bytes);
+    *word = (word_t){
+        .text = *rest, .bytes = colon == NULL ? bytes : (size_t)(colon + 1 - *rest), .takes_path = colon != NULL};
     *rest += bytes + ((*rest)[bytes] == '|');
     return true;
 }

@@ -21,6 +21,8 @@ typedef enum setting {
 /* What settings_get returns for the settings of type CHOICE: the place of the word in the row. */
 enum { SETTING_ENGINE_AUTO, SETTING_ENGINE_HOST, SETTING_ENGINE_OFF };
 enum { SETTING_REPORT_OFF, SETTING_REPORT_SUMMARY, SETTING_REPORT_JSON };
+enum { SETTING_DEVICE_MAP_AUTO, SETTING_DEVICE_MAP_DEVICES };
+enum { SETTING_FP64_AUTO, SETTING_FP64_EXACT, SETTING_FP64_HOST };
 enum { SETTING_LOG_WARN, SETTING_LOG_INFO, SETTING_LOG_DEBUG }; /* as log_level_t */
 
 typedef enum setting_type {
@@ -37,7 +39,7 @@ typedef struct setting_row {
     const char *initial; /* the default, as a user would write it */
     int64_t least;       /* INTEGER, BYTES */
     int64_t most;
-    const char *words; /* CHOICE: separated by |, the last may end in :PATH */
+    const char *words; /* CHOICE: separated by |; a text follows the colon of one such as json:PATH */
     bool compared;     /* ranks must agree on it */
     const char *help;  /* full sentences */
 } setting_row_t;
@@ -48,7 +50,7 @@ enum { SETTINGS_TEXT_BYTES = 4096 };
 typedef struct settings {
     struct setting_value {
         int64_t number;     /* place of the word, 0 or 1, the integer, the bytes */
-        uint16_t text;      /* where in `text` the path of a CHOICE begins; 0: none */
+        uint16_t text;      /* where in `text` what follows the word of a CHOICE begins; 0: none */
         bool from_variable; /* set by the environment variable, not the default */
     } value[SETTING_COUNT];
     char text[SETTINGS_TEXT_BYTES];
@@ -70,7 +72,7 @@ static inline int64_t settings_get(const settings_t *settings, setting_t setting
     return settings->value[setting].number;
 }
 
-/* The path that followed a word such as json:, "" without one. Lives as long as `settings`. */
+/* The text that followed a word such as json:, "" without one. Lives as long as `settings`. */
 static inline const char *settings_path(const settings_t *settings, setting_t setting)
 {
     return settings->text + settings->value[setting].text;

@@ -17,6 +17,12 @@ Test(settings_values, defaults)
     cr_assert_eq(settings_get(&parsed.settings, SETTING_WINDOWS), 1);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_WINDOW_BYTES), 67108864);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_REPRODUCIBLE), 0);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_DEVICE_MAP), SETTING_DEVICE_MAP_AUTO);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_DEVICE_PROCESSES), 1);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_AFTER), 2);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_CHUNK_BYTES), 0);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_DEPTH), 0);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_FP64), SETTING_FP64_AUTO);
     for (int s = 0; s < SETTING_COUNT; s++) {
         cr_assert_not(parsed.settings.value[s].from_variable);
     }
@@ -57,6 +63,16 @@ static const struct value_case {
     {SETTING_WINDOW_BYTES, "MPINPU_WINDOW_BYTES=1T", INT64_C(1099511627776), "1T"},
     {SETTING_REPRODUCIBLE, "MPINPU_REPRODUCIBLE=1", 1, "on"},
     {SETTING_REPRODUCIBLE, "MPINPU_REPRODUCIBLE=no", 0, "off"},
+    {SETTING_DEVICE_MAP, "MPINPU_DEVICE_MAP=auto", SETTING_DEVICE_MAP_AUTO, "auto"},
+    {SETTING_DEVICE_MAP, "MPINPU_DEVICE_MAP=devices:4,5,6,7", SETTING_DEVICE_MAP_DEVICES, "devices:4,5,6,7"},
+    {SETTING_DEVICE_PROCESSES, "MPINPU_DEVICE_PROCESSES=8", 8, "8"},
+    {SETTING_HCCL_AFTER, "MPINPU_HCCL_AFTER=0", 0, "0"},
+    {SETTING_HCCL_AFTER, "MPINPU_HCCL_AFTER=2147483647", 2147483647, "2147483647"},
+    {SETTING_HCCL_CHUNK_BYTES, "MPINPU_HCCL_CHUNK_BYTES=4M", 4194304, "4M"},
+    {SETTING_HCCL_DEPTH, "MPINPU_HCCL_DEPTH=3", 3, "3"},
+    {SETTING_FP64, "MPINPU_FP64=auto", SETTING_FP64_AUTO, "auto"},
+    {SETTING_FP64, "MPINPU_FP64=exact", SETTING_FP64_EXACT, "exact"},
+    {SETTING_FP64, "MPINPU_FP64=host", SETTING_FP64_HOST, "host"},
 };
 
 Test(settings_values, allowed)
@@ -98,14 +114,17 @@ Test(settings_values, first_entry_of_a_name_counts)
 
 Test(settings_values, compared_among_ranks)
 {
-    static const char *const names[] = {"MPINPU_ENGINE", "MPINPU_MIN_BYTES", "MPINPU_WINDOWS", "MPINPU_WINDOW_BYTES",
-                                        "MPINPU_REPRODUCIBLE"};
+    static const char *const names[] = {"MPINPU_ENGINE",       "MPINPU_MIN_BYTES",        "MPINPU_WINDOWS",
+                                        "MPINPU_WINDOW_BYTES", "MPINPU_REPRODUCIBLE",     "MPINPU_DEVICE_PROCESSES",
+                                        "MPINPU_HCCL_AFTER",   "MPINPU_HCCL_CHUNK_BYTES", "MPINPU_FP64"};
     parsed_t parsed = PARSE("MPINPU_ENGINE=host", "MPINPU_MIN_BYTES=9", "MPINPU_WINDOWS=off", "MPINPU_LOG=debug",
-                            "MPINPU_WINDOW_BYTES=2M", "MPINPU_REPRODUCIBLE=1", "MPINPU_REPORT=summary");
+                            "MPINPU_WINDOW_BYTES=2M", "MPINPU_REPRODUCIBLE=1", "MPINPU_REPORT=summary",
+                            "MPINPU_DEVICE_MAP=devices:3", "MPINPU_DEVICE_PROCESSES=2", "MPINPU_HCCL_AFTER=5",
+                            "MPINPU_HCCL_CHUNK_BYTES=1M", "MPINPU_HCCL_DEPTH=7", "MPINPU_FP64=host");
     engine_compared_t compared = settings_compared(&parsed.settings);
-    const int64_t values[] = {SETTING_ENGINE_HOST, 9, 0, 2097152, 1};
+    const int64_t values[] = {SETTING_ENGINE_HOST, 9, 0, 2097152, 1, 2, 5, 1048576, SETTING_FP64_HOST};
 
-    cr_assert_eq(compared.count, 5);
+    cr_assert_eq(compared.count, 9);
     for (unsigned i = 0; i < compared.count; i++) {
         cr_assert_str_eq(compared.names[i], names[i]);
         cr_assert_eq(compared.values[i], values[i], "%s", names[i]);
