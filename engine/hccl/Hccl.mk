@@ -12,6 +12,11 @@ engine_hccl_sources = \
 	engine/hccl/cann_functions.def \
 	engine/hccl/cann_structs.def \
 	engine/hccl/cann_values.def \
+	engine/hccl/encode.c \
+	engine/hccl/encode.def \
+	engine/hccl/encode.h \
+	engine/hccl/encode_codecs.def \
+	engine/hccl/encode_codecs.h \
 	engine/hccl/environment.c \
 	engine/hccl/environment.def \
 	engine/hccl/environment.h \
