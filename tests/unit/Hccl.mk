@@ -29,4 +29,26 @@ tests_unit_atlas_910_LDADD = libengine.la $(CRITERION_LIBS)
 tests_unit_atlas_devices_SOURCES = tests/unit/atlas_devices.c tests/unit/atlas_hosts.h
 tests_unit_atlas_devices_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_atlas_devices_LDADD = libengine.la $(CRITERION_LIBS)
+
+encode_tests = tests/unit/encode_find tests/unit/encode_float64 tests/unit/encode_integers tests/unit/encode_order
+encode_test_sources = tests/unit/encode_wire.c tests/unit/encode_wire.h
+check_PROGRAMS += $(encode_tests)
+TESTS += $(encode_tests)
+
+tests_unit_encode_find_SOURCES = tests/unit/encode_find.c $(encode_test_sources)
+tests_unit_encode_find_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_encode_find_LDADD = libengine.la $(CRITERION_LIBS)
+
+tests_unit_encode_float64_SOURCES = \
+	tests/unit/encode_float64.c tests/unit/exact_sum.c tests/unit/exact_sum.h $(encode_test_sources)
+tests_unit_encode_float64_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_encode_float64_LDADD = libengine.la $(CRITERION_LIBS) -lm
+
+tests_unit_encode_integers_SOURCES = tests/unit/encode_integers.c $(encode_test_sources)
+tests_unit_encode_integers_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_encode_integers_LDADD = libengine.la $(CRITERION_LIBS)
+
+tests_unit_encode_order_SOURCES = tests/unit/encode_order.c $(encode_test_sources)
+tests_unit_encode_order_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_encode_order_LDADD = libengine.la $(CRITERION_LIBS) -lm
 endif
