@@ -125,7 +125,7 @@ static bool levels_right(const char *words, const char *text, size_t bytes)
 {
     const char *end = text + bytes;
 
-    for (char level = '0'; level <= '2'; level++) {
+    for (int level = '0'; level <= '2'; level++) {
         if (end - text < 7 || strncmp(text, "level", 5) != 0 || text[5] != level || text[6] != ':') {
             return false;
         }

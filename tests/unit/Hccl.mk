@@ -15,8 +15,10 @@ tests_unit_hccl_ports_SOURCES = tests/unit/hccl_ports.c
 tests_unit_hccl_ports_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_hccl_ports_LDADD = libengine.la $(CRITERION_LIBS)
 
-check_PROGRAMS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices
-TESTS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices
+check_PROGRAMS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices \
+	tests/unit/atlas_search
+TESTS += tests/unit/atlas_types tests/unit/atlas_910 tests/unit/atlas_devices \
+	tests/unit/atlas_search
 
 tests_unit_atlas_types_SOURCES = tests/unit/atlas_types.c
 tests_unit_atlas_types_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
@@ -25,6 +27,10 @@ tests_unit_atlas_types_LDADD = libengine.la $(CRITERION_LIBS)
 tests_unit_atlas_910_SOURCES = tests/unit/atlas_910.c tests/unit/atlas_hosts.h
 tests_unit_atlas_910_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_atlas_910_LDADD = libengine.la $(CRITERION_LIBS)
+
+tests_unit_atlas_search_SOURCES = tests/unit/atlas_search.c tests/unit/atlas_hosts.h
+tests_unit_atlas_search_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_atlas_search_LDADD = libengine.la $(CRITERION_LIBS)
 
 tests_unit_atlas_devices_SOURCES = tests/unit/atlas_devices.c tests/unit/atlas_hosts.h
 tests_unit_atlas_devices_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)

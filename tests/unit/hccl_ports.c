@@ -281,6 +281,16 @@ Test(hccl_ports, what_is_reserved_stays_so)
          "3306,8080,60000-60016");
 }
 
+/* Any one that is missing counts, not the last alone. */
+Test(hccl_ports, one_is_missing)
+{
+    static ports_t ports;
+
+    proc_make("60000-60006,60008-60015\n", "32768\t60999\n");
+    ports_read("60000-60015", &ports);
+    cr_assert_not(ports.reserved_all);
+}
+
 /* The last port of the range, and the one behind it. */
 Test(hccl_ports, outside_the_range)
 {
