@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { FLOAT16_BYTES = 2 };
+
 static const dtype_t float16_dtypes[FLOAT16_TYPES] = {DTYPE_F16, DTYPE_BF16};
 static const op_t float16_ops[FLOAT16_OPS] = {OP_SUM, OP_PROD, OP_MIN, OP_MAX};
 
@@ -32,6 +34,11 @@ bool float16_handles_find(MPI_Datatype datatype, MPI_Op operation, dtype_t *dtyp
 {
     char name[MPI_MAX_OBJECT_NAME + 1];
     int length;
+    int size;
+    /* The size first: it is known at once, and most types of other programs end here. */
+    if (datatype == MPI_DATATYPE_NULL || PMPI_Type_size(datatype, &size) != MPI_SUCCESS || size != FLOAT16_BYTES) {
+        return false;
+    }
     if (PMPI_Type_get_name(datatype, name, &length) != MPI_SUCCESS) {
         return false;
     }
