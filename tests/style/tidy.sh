@@ -29,6 +29,6 @@ status=0
 printf '%s\0' "${built[@]}" |
     xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet -p "$top/build/clang" --header-filter="$top/.*" || status=1
 # Built by mpicc alone.
-read -r -a flags <<<"-std=gnu11 -I$top -I$top/build/clang $(pkg-config --cflags ompi-c)"
+read -r -a flags <<<"-std=gnu11 -I$top -I$top/tests/cann/headers-sample -I$top/build/clang $(pkg-config --cflags ompi-c)"
 [ ${#plain[@]} -eq 0 ] || clang-tidy --quiet "${plain[@]}" -- "${flags[@]}" || status=1
 exit $status
