@@ -15,6 +15,10 @@
 /* What UCX's worker takes of shared memory for its queues with the configuration below, generously. */
 enum { WORKER_SHARED_BYTES = 2 << 20 };
 
+/* Address space that must be left beside the own window: for the worker, for what peers share, and for the program,
+   which had better keep what a limit leaves it. */
+static const size_t address_space_left = (size_t)256 << 20;
+
 static const double close_seconds = 1.0;
 
 void transport_why(char *why, size_t why_bytes, const char *format, ...)
@@ -221,6 +225,10 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
     }
     if (!identity_make(&opened->identity)) {
         transport_why(why, why_bytes, "getrandom: %m");
+        status = MPINPU_ERR_UNSUPPORTED;
+        goto destroy_mutex;
+    }
+    if (!limits_worker(address_space_left + transport_window_room(config->window_bytes), why, why_bytes)) {
         status = MPINPU_ERR_UNSUPPORTED;
         goto destroy_mutex;
     }

@@ -89,6 +89,13 @@ shared_memory_t shared_memory_probe(size_t bytes, char *why, size_t why_bytes);
    SIZE_MAX if unknown. */
 size_t shared_memory_available(void);
 
+/* Whether so much address space is left (RLIMIT_AS); without effect. False: `why` says what is short. */
+bool limits_address_space(size_t bytes, char *why, size_t why_bytes);
+
+/* Whether the process may still take what a UCX worker and `bytes` of memory need: descriptors, a thread, address
+   space. Takes it for a moment. False: `why` says what is short. */
+bool limits_worker(size_t bytes, char *why, size_t why_bytes);
+
 /* Packs the card anew, from the worker's address and the window if mapped. */
 mpinpu_status_t transport_card_pack(transport_t *transport, const void *key, size_t key_bytes);
 

@@ -8,6 +8,9 @@
 
 enum { PAGE = 4096 };
 
+/* Address space that must be left beside a peer's window when it is mapped. */
+static const size_t map_slack = (size_t)4 << 20;
+
 size_t transport_window_room(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
@@ -130,6 +133,9 @@ static mpinpu_status_t peer_window_map(transport_t *transport, transport_peer_t 
     ucp_ep_h endpoint = transport_peer_endpoint(transport, peer, why, why_bytes);
     if (endpoint == NULL) {
         return MPINPU_ERR_TRANSPORT;
+    }
+    if (!limits_address_space(transport_window_room(peer->head.window_bytes) + map_slack, why, why_bytes)) {
+        return MPINPU_ERR_UNSUPPORTED;
     }
     void *base = NULL;
     ucs_status_t status = ucp_ep_rkey_unpack(endpoint, peer->card + peer->head.address_bytes, &peer->key);

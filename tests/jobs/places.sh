@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Unfriendly places: a small or absent /dev/shm, no System V memory, no process_vm_readv, AddressSanitizer, another
+# Unfriendly places: a small or absent /dev/shm, no System V memory, few descriptors, little address space, no
+# process_vm_readv, AddressSanitizer, another
 # allocator, another preloaded library.
 # Closes traps 31, 36.
 . "${srcdir:=.}/tests/jobs/job.sh"
@@ -37,6 +38,33 @@ SCRIPT
 else
     job_skip "no mount and IPC namespaces here: small /dev/shm not tried"
 fi
+
+# --- little left of what a process may have -----------------------------------------------------------------------
+cat >"$job_dir/limited" <<'SCRIPT'
+#!/bin/sh
+# limited RANK|all OPTION LIMIT COMMAND...
+if [ "$1" = all ] || [ "$1" = "$OMPI_COMM_WORLD_RANK" ]; then
+    ulimit "$2" "$3" || exit 92
+fi
+shift 3
+exec "$@"
+SCRIPT
+chmod +x "$job_dir/limited"
+for limit in "-n 20" "-n 22" "-n 25" "-n 28" "-n 40" "-v 300000" "-v 350000" "-v 450000"; do
+    for who in all 1; do
+        # shellcheck disable=SC2206 # two words
+        limited=("$job_dir/limited" $who $limit "$job_programs/steady" 3)
+        job_arguments=(--oversubscribe --mca op ^avx)
+        if ! job_limit 60 "$MPIRUN" "${job_arguments[@]}" -np 3 "${limited[@]}"; then
+            job_skip "ulimit $limit on rank $who: too little for bare Open MPI"
+            continue
+        fi
+        for mode in windows messages; do
+            job_mode_arguments $mode
+            job_mpirun -n -w "ulimit $limit on rank $who, 3 ranks, $mode" -np 3 "${limited[@]}"
+        done
+    done
+done
 
 # --- no process_vm_readv ------------------------------------------------------------------------------------------
 if "$job_programs/forbid" true 2>/dev/null; then
