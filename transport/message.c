@@ -26,17 +26,12 @@ static void keep(transport_t *transport)
 
 static ucp_ep_h endpoint_get(transport_t *transport, transport_peer_t *peer)
 {
-    ucp_ep_h endpoint = atomic_load_explicit(&peer->endpoint, memory_order_acquire);
-    if (endpoint == NULL) {
-        char why[REASON_BYTES] = "";
-        pthread_mutex_lock(&transport->mutex);
-        endpoint = transport_peer_endpoint(transport, peer, why, sizeof why);
-        pthread_mutex_unlock(&transport->mutex);
-        if (endpoint == NULL) {
-            failure_say(transport, "sending a message", why);
-        }
+    char why[REASON_BYTES] = "";
+    if (transport_peer_reach(transport, peer, why, sizeof why) != MPINPU_OK) {
+        failure_say(transport, "sending a message", why);
+        return NULL;
     }
-    return endpoint;
+    return atomic_load_explicit(&peer->endpoint, memory_order_relaxed);
 }
 
 mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, uint64_t tag, const void *buffer,

@@ -123,6 +123,18 @@ ucp_ep_h transport_peer_endpoint(transport_t *transport, transport_peer_t *peer,
     return endpoint;
 }
 
+mpinpu_status_t transport_peer_reach(transport_t *transport, transport_peer_t *peer, char *why, size_t why_bytes)
+{
+    ucp_ep_h endpoint = atomic_load_explicit(&peer->endpoint, memory_order_acquire);
+
+    if (endpoint == NULL) {
+        pthread_mutex_lock(&transport->mutex);
+        endpoint = transport_peer_endpoint(transport, peer, why, why_bytes);
+        pthread_mutex_unlock(&transport->mutex);
+    }
+    return endpoint != NULL ? MPINPU_OK : MPINPU_ERR_TRANSPORT;
+}
+
 static void peer_free(transport_peer_t *peer)
 {
     free(peer->card);

@@ -51,6 +51,10 @@ transport_peer_t *transport_peer_find(transport_t *transport, uint64_t uid);
 mpinpu_status_t transport_peer_add(transport_t *transport, transport_identity_t identity, const void *card,
                                    size_t card_bytes, transport_peer_t **peer);
 
+/* Makes the peer's endpoint, so that it is known before the first message whether UCX has a way to it; at once where
+   there is one already. MPINPU_ERR_TRANSPORT where it has none, with the cause in `why`. Any thread. */
+mpinpu_status_t transport_peer_reach(transport_t *transport, transport_peer_t *peer, char *why, size_t why_bytes);
+
 /* The peer's window as a plain pointer in this process, mapped on first use (ucp_ep_rkey_unpack, ucp_rkey_ptr); this
    process's own window for itself. MPINPU_ERR_UNSUPPORTED where UCX gives no pointer. Any thread. */
 mpinpu_status_t transport_peer_window(transport_t *transport, transport_peer_t *peer, void **base, size_t *bytes,

@@ -77,8 +77,7 @@ mpinpu_status_t hellos_judge(const engine_comm_t *comm, const hello_t *hellos, c
     return MPINPU_OK;
 }
 
-/* Numbers the hosts; with `together` by identity, else every rank is one of its own. */
-static uint32_t hosts_number(const hello_t *hellos, uint32_t size, bool together, uint32_t *host_of)
+uint32_t hosts_number(const hello_t *hellos, uint32_t size, bool together, uint32_t *host_of)
 {
     uint32_t nhosts = 0;
 

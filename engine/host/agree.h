@@ -33,7 +33,11 @@ mpinpu_status_t hellos_judge(const engine_comm_t *comm, const hello_t *hellos, c
 /* Sets what follows from all words before the ranks are connected: their numbers, whether windows are tried. */
 void hellos_settle(engine_comm_t *comm, const hello_t *hellos);
 
-/* Makes the ranks' processes known and maps the windows of those on this host: collective. comm->windows becomes false
+/* Numbers the hosts in order of their first rank, a number a rank in `host_of`; returns how many there are. With
+   `together` by identity, else every rank is a host of its own. */
+uint32_t hosts_number(const hello_t *hellos, uint32_t size, bool together, uint32_t *host_of);
+
+/* Makes the ranks' processes known, makes sure that every host is reached, and maps the windows of those on this host: collective. comm->windows becomes false
    on all ranks where it fails on one. */
 mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exchange, const hello_t *hellos, char *why,
                               size_t why_bytes);

@@ -41,6 +41,60 @@ static void peers_find(engine_comm_t *comm, const hello_t *hellos, const unsigne
     }
 }
 
+/* A host's rank that is reached first: the one that stands there where I stand on mine (a lane of the plan "levels"), so
+   that all ranks of a host are met alike. */
+static void hosts_choose(const engine_comm_t *comm, uint32_t nhosts, uint32_t *sizes, uint32_t *chosen)
+{
+    uint32_t place = 0;
+
+    for (uint32_t r = 0; r < comm->size; r++) {
+        if (r == comm->rank) {
+            place = sizes[comm->host_of[r]];
+        }
+        sizes[comm->host_of[r]]++;
+    }
+    for (uint32_t host = 0; host < nhosts; host++) {
+        /* On my own host the next one. */
+        chosen[host] = (place + (host == comm->host_of[comm->rank] ? 1 : 0)) % sizes[host];
+        sizes[host] = 0;
+    }
+    for (uint32_t r = 0; r < comm->size; r++) {
+        const uint32_t host = comm->host_of[r];
+        if (sizes[host]++ == chosen[host]) {
+            chosen[host] = r;
+            sizes[host] = comm->size; /* no further rank of it */
+        }
+    }
+}
+
+/* Whether there is a way to every host. What UCX has no transport for must show here, where the ranks can still agree
+   to leave the communicator to the host MPI, and not in the first message. */
+static void hosts_reach(engine_comm_t *comm, const hello_t *hellos, verdict_t *verdict)
+{
+    const uint32_t nhosts = hosts_number(hellos, comm->size, true, comm->host_of);
+    uint32_t *scratch = calloc(2 * (size_t)nhosts, sizeof *scratch);
+    char why[HOST_WHY_BYTES] = "";
+
+    if (scratch == NULL) {
+        verdict->status = MPINPU_ERR_NO_MEMORY;
+        (void)snprintf(verdict->why, sizeof verdict->why, "no memory for a communicator's state");
+        return;
+    }
+    uint32_t *chosen = scratch + nhosts;
+    hosts_choose(comm, nhosts, scratch, chosen);
+    for (uint32_t host = 0; host < nhosts && verdict->status == MPINPU_OK; host++) {
+        if (chosen[host] == comm->rank) {
+            continue;
+        }
+        verdict->status =
+            (int32_t)transport_peer_reach(comm->engine->transport, comm->ranks[chosen[host]].peer, why, sizeof why);
+        if (verdict->status != MPINPU_OK) {
+            (void)snprintf(verdict->why, sizeof verdict->why, "to rank %" PRIu32 ": %.74s", chosen[host], why);
+        }
+    }
+    free(scratch);
+}
+
 static void windows_map(engine_comm_t *comm, const hello_t *hellos, verdict_t *verdict)
 {
     for (uint32_t r = 0; r < comm->size && verdict->window_status == MPINPU_OK; r++) {
@@ -139,7 +193,10 @@ mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exch
         return status;
     }
     peers_find(comm, hellos, NULL, 0, &mine);
-    if (comm->windows && !mine.strangers) {
+    if (!mine.strangers) {
+        hosts_reach(comm, hellos, &mine);
+    }
+    if (comm->windows && !mine.strangers && mine.status == MPINPU_OK) {
         windows_map(comm, hellos, &mine);
     }
     status = verdicts_exchange(comm, exchange, &mine, verdicts, &strangers);
@@ -148,6 +205,9 @@ mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exch
         if (status == MPINPU_OK) {
             mine = (verdict_t){0};
             peers_find(comm, hellos, cards, card_room, &mine);
+            if (mine.status == MPINPU_OK) {
+                hosts_reach(comm, hellos, &mine);
+            }
             if (comm->windows && mine.status == MPINPU_OK) {
                 windows_map(comm, hellos, &mine);
             }

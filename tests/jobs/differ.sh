@@ -85,6 +85,19 @@ for broken in 0 1 2; do
         job_fail "UCX fails on rank $broken: rank 0 does not name rank $broken"
     fi
 done
+# UCX works but has no way to the other ranks: on all, on one.
+for windows in on off; do
+    alone="env UCX_TLS=self MPINPU_WINDOWS=$windows"
+    others="env MPINPU_WINDOWS=$windows"
+    ranks_with "UCX reaches no other process, windows $windows" "$alone" "$alone" "$alone"
+    said_once "UCX reaches no other process, windows $windows" "engine not available on this communicator" 2 \
+        'rank [0-2]: to rank [0-2]: .*Destination is unreachable'
+    for broken in 0 1 2; do
+        setups=("$others" "$others" "$others")
+        setups[broken]=$alone
+        ranks_with "UCX reaches no other process from rank $broken, windows $windows" "${setups[@]}"
+    done
+done
 # Many communicators are no reason to say it many times.
 contexts=(-np 1 "${preload[@]}" UCX_TLS=nonsense "$job_programs/comms" overlap 5 :
     -np 2 "${preload[@]}" "$job_programs/comms" overlap 5)

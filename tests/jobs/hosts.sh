@@ -16,6 +16,17 @@ for layout in "4 hosts2" "5 hosts2" "5 round2" "7 hosts3" "3 hosts1"; do
 done
 job_run 4 hosts2+reproducible values table sizes zeros
 job_run 3 hosts2 values big
+# UCX is not to use what reaches the other hosts.
+for layout in "4 hosts2" "5 round2"; do
+    # shellcheck disable=SC2086 # two words
+    set -- $layout
+    job_mode_arguments "$2"
+    job_arguments+=(-x UCX_TLS=sm)
+    job_mpirun -n -w "UCX_TLS=sm, $1 ranks, $2" -np "$1" "${job_wrapper[@]}" "$job_programs/steady" 3
+    if [ "$(job_report_reason "engine not available on this communicator")" -eq 0 ]; then
+        job_fail "UCX_TLS=sm, $1 ranks, $2: no communicator was left to the host MPI"
+    fi
+done
 
 # digest_of RANKS MODE WHAT : runs, and leaves the digest in $digest.
 digest_of() {
