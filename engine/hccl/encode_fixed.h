@@ -153,7 +153,7 @@ static inline double fixed_nearest(uint64_t word)
    since all terms are multiples of 2^-1074. */
 static inline uint64_t fixed_scale(double nearest, int64_t exponent)
 {
-    const int64_t half = (exponent + 4096) / 2 - 2048;
+    const int64_t half = (int64_t)((uint64_t)(exponent + 4096) >> 1) - 2048;
     const double first = fixed_double((uint64_t)(1023 + half) << 52);
     const double second = fixed_double((uint64_t)(1023 + exponent - half) << 52);
     return fixed_bits(nearest * first * second);
@@ -175,20 +175,23 @@ static inline uint64_t fixed_decode_1(uint64_t word, encode_level_t level, fixed
 static inline uint64_t fixed_decode_2(uint64_t high, uint64_t low, encode_level_t level, fixed_window_t window,
                                       bool special)
 {
-    /* The same value with 0 <= rest < 2^lower. */
+    /* The same value with 0 <= rest < 2^lower. The carry is low >> lower with its sign, which few vector units can
+     * shift.
+     */
     const int64_t lower = window.lower;
-    const int64_t carry = (int64_t)low >> lower;
-    const uint64_t upper = high + (uint64_t)carry;
-    const uint64_t rest = low - ((uint64_t)carry << lower);
+    const uint64_t carry = ((low ^ FLOAT64_SIGN) >> lower) - (FLOAT64_SIGN >> lower);
+    const uint64_t upper = high + carry;
+    const uint64_t rest = low - (carry << lower);
     /* The word takes as many bits of the rest as it has room for, and whether there are more: its last place is then
        far below half of the float64's. The float64 next to it tells the room, or one less. */
     const int64_t room = 62 + 1023 - (int64_t)(fixed_bits(fixed_nearest(upper)) >> 52 & 0x7ff);
     const int64_t some = room > 0 ? room : 0;
     const int64_t taken = some < lower ? some : lower;
-    const int64_t left = lower - taken;
-    const uint64_t more = (rest & ((UINT64_C(1) << left) - 1)) != 0 ? 1 : 0;
-    const uint64_t word = upper << taken | rest >> left | more;
-    return fixed_result(fixed_nearest(word), level - 1 - 1075 - window.top + left, level, high, special);
+    const uint64_t left = (uint64_t)(lower - taken);
+    const uint64_t top = rest >> left;
+    const uint64_t more = top << left != rest ? 1 : 0;
+    const uint64_t word = upper << (uint64_t)taken | top | more;
+    return fixed_result(fixed_nearest(word), level - 1 - 1075 - window.top + (int64_t)left, level, high, special);
 }
 
 #endif
