@@ -29,25 +29,25 @@ typedef encode_level_t any_level_t ANY;
                               size_t count)                                                                         \
     {                                                                                                               \
         const uint32_t place = ranks->place, total = ranks->count;                                                  \
-        const USER *const restrict from = user;                                                                     \
-        WIRE *const restrict to = wire;                                                                             \
+        const USER##_t *const restrict from = user;                                                                 \
+        WIRE##_t *const restrict to = wire;                                                                         \
         (void)place, (void)total, (void)state;                                                                      \
         SIMD for (size_t i = 0; i < count; i++)                                                                     \
         {                                                                                                           \
-            const USER x = from[i];                                                                                 \
-            to[i] = (WIRE)(encoded);                                                                                \
+            const USER##_t x = from[i];                                                                             \
+            to[i] = (WIRE##_t)(encoded);                                                                            \
         }                                                                                                           \
     }                                                                                                               \
     static void decode_##NAME(const encode_ranks_t *ranks, const void *wire, void *state, void *user, size_t count) \
     {                                                                                                               \
         const uint32_t total = ranks->count;                                                                        \
-        const WIRE *const restrict from = wire;                                                                     \
-        USER *const restrict to = user;                                                                             \
+        const WIRE##_t *const restrict from = wire;                                                                 \
+        USER##_t *const restrict to = user;                                                                         \
         (void)total, (void)state;                                                                                   \
         SIMD for (size_t i = 0; i < count; i++)                                                                     \
         {                                                                                                           \
-            const WIRE w = from[i];                                                                                 \
-            to[i] = (USER)(decoded);                                                                                \
+            const WIRE##_t w = from[i];                                                                             \
+            to[i] = (USER##_t)(decoded);                                                                            \
         }                                                                                                           \
     }
 
@@ -77,33 +77,33 @@ CODEC_COPY(32)
 CODEC_COPY(64)
 
 #define TOP(bits) (UINT64_C(1) << ((bits)-1))
-CODEC_ONE(FLIP_8, any8_t, any8_t, x ^ TOP(8), w ^ TOP(8))
-CODEC_ONE(FLIP_16, any16_t, any16_t, x ^ TOP(16), w ^ TOP(16))
-CODEC_ONE(FLIP_32, any32_t, any32_t, x ^ TOP(32), w ^ TOP(32))
-CODEC_ONE(FLIP_64, any64_t, any64_t, x ^ TOP(64), w ^ TOP(64))
+CODEC_ONE(FLIP_8, any8, any8, x ^ TOP(8), w ^ TOP(8))
+CODEC_ONE(FLIP_16, any16, any16, x ^ TOP(16), w ^ TOP(16))
+CODEC_ONE(FLIP_32, any32, any32, x ^ TOP(32), w ^ TOP(32))
+CODEC_ONE(FLIP_64, any64, any64, x ^ TOP(64), w ^ TOP(64))
 
-CODEC_ONE(WIDEN_I8_I32, anyi8_t, any32_t, x, w)
-CODEC_ONE(WIDEN_U8_I32, any8_t, any32_t, x, w)
-CODEC_ONE(WIDEN_I16_I32, anyi16_t, any32_t, x, w)
-CODEC_ONE(WIDEN_U16_I32, any16_t, any32_t, x, w)
-CODEC_ONE(WIDEN_I32_I64, anyi32_t, any64_t, x, w)
-CODEC_ONE(WIDEN_U32_I64, any32_t, any64_t, x, w)
+CODEC_ONE(WIDEN_I8_I32, anyi8, any32, x, w)
+CODEC_ONE(WIDEN_U8_I32, any8, any32, x, w)
+CODEC_ONE(WIDEN_I16_I32, anyi16, any32, x, w)
+CODEC_ONE(WIDEN_U16_I32, any16, any32, x, w)
+CODEC_ONE(WIDEN_I32_I64, anyi32, any64, x, w)
+CODEC_ONE(WIDEN_U32_I64, any32, any64, x, w)
 
 #define WIDE(widen, half)    float16_bits32(widen(half))
 #define NARROW(narrow, bits) narrow(float16_from_bits32(bits))
-CODEC_ONE(WIDEN_F16_F32, any16_t, any32_t, WIDE(float16_widen, x), NARROW(float16_narrow, w))
-CODEC_ONE(WIDEN_BF16_F32, any16_t, any32_t, WIDE(bfloat16_widen, x), NARROW(bfloat16_narrow, w))
+CODEC_ONE(WIDEN_F16_F32, any16, any32, WIDE(float16_widen, x), NARROW(float16_narrow, w))
+CODEC_ONE(WIDEN_BF16_F32, any16, any32, WIDE(bfloat16_widen, x), NARROW(bfloat16_narrow, w))
 
-#define CODEC_TRUTH(bits)                                                      \
-    CODEC_ONE(TRUTH_##bits##_I8, any##bits##_t, any8_t, x != 0 ? 1 : 0, w & 1) \
-    CODEC_ONE(TRUTH_##bits##_I32, any##bits##_t, any32_t, x != 0 ? 1 : 0, w & 1)
+#define CODEC_TRUTH(bits)                                                \
+    CODEC_ONE(TRUTH_##bits##_I8, any##bits, any8, x != 0 ? 1 : 0, w & 1) \
+    CODEC_ONE(TRUTH_##bits##_I32, any##bits, any32, x != 0 ? 1 : 0, w & 1)
 CODEC_TRUTH(8)
 CODEC_TRUTH(16)
 CODEC_TRUTH(32)
 CODEC_TRUTH(64)
 
-#define CODEC_ORDER(dtype, op, turn)                                                                           \
-    CODEC_ONE(ORDER_##dtype##_##op, any16_t, any32_t, order32_encode(WIDE(HALF_WIDEN, x), place, total, turn), \
+#define CODEC_ORDER(dtype, op, turn)                                                                       \
+    CODEC_ONE(ORDER_##dtype##_##op, any16, any32, order32_encode(WIDE(HALF_WIDEN, x), place, total, turn), \
               NARROW(HALF_NARROW, order32_decode(w, total, turn)))
 #define HALF_WIDEN  float16_widen
 #define HALF_NARROW float16_narrow
@@ -116,8 +116,8 @@ CODEC_ORDER(F16, MAX, UINT32_C(1) << 31)
 CODEC_ORDER(BF16, MIN, 0)
 CODEC_ORDER(BF16, MAX, UINT32_C(1) << 31)
 
-#define CODEC_ORDER_REAL(dtype, op, bits, turn)                                                                \
-    CODEC_ONE(ORDER_##dtype##_##op, any##bits##_t, any##bits##_t, order##bits##_encode(x, place, total, turn), \
+#define CODEC_ORDER_REAL(dtype, op, bits, turn)                                                        \
+    CODEC_ONE(ORDER_##dtype##_##op, any##bits, any##bits, order##bits##_encode(x, place, total, turn), \
               order##bits##_decode(w, total, turn))
 CODEC_ORDER_REAL(F32, MIN, 32, 0)
 CODEC_ORDER_REAL(F32, MAX, 32, UINT32_C(1) << 31)
@@ -130,15 +130,15 @@ CODEC_ORDER_REAL(F64, MAX, 64, UINT64_C(1) << 63)
                               size_t count)                                                                 \
     {                                                                                                       \
         const any64_t *const restrict from = user;                                                          \
-        WIRE *const restrict to = wire;                                                                     \
+        WIRE##_t *const restrict to = wire;                                                                 \
         (void)ranks, (void)state;                                                                           \
         SIMD for (size_t i = 0; i < count; i++)                                                             \
         {                                                                                                   \
             to[i] = fixed_level(from[i]);                                                                   \
         }                                                                                                   \
     }
-CODEC_LEVEL(LEVEL_I16, anyi16_t)
-CODEC_LEVEL(LEVEL_I32, anyi32_t)
+CODEC_LEVEL(LEVEL_I16, anyi16)
+CODEC_LEVEL(LEVEL_I32, anyi32)
 
 static void decode_LEVEL_I16(const encode_ranks_t *ranks, const void *wire, void *state, void *user, size_t count)
 {
@@ -162,7 +162,7 @@ enum { FIXED_BLOCK = 512 };
 
 static bool fixed_any_special(const any_level_t *level, size_t count)
 {
-    encode_level_t most = 0;
+    int most = 0;
     for (size_t i = 0; i < count; i++) {
         most = level[i] > most ? level[i] : most;
     }

@@ -190,7 +190,7 @@ Test(encode_float64, few_ranks)
     EACH_ISA
     {
         for (uint32_t ranks = 1; ranks <= 20; ranks++) {
-            check_ranks(ranks, KINDS * 60, ranks);
+            check_ranks(ranks, (size_t)KINDS * 60, ranks);
         }
     }
 }
@@ -250,13 +250,13 @@ Test(encode_float64, special_values)
         for (int v = 0; v < VARIANTS; v++) {
             const encode_device_t device = wire_device(variants[v].device);
             const encoding_t *encoding = encoding_find(&device, DTYPE_F64, OP_SUM, 2, variants[v].options);
-            wire_reduce(variants[v].device, encoding, 2, users, out, ALL * ALL, 5);
+            wire_reduce(variants[v].device, encoding, 2, users, out, (size_t)ALL * ALL, 5);
             for (int i = 0; i < ALL * ALL; i++) {
                 const uint64_t expected = isnan(a[i] + b[i]) ? UINT64_C(0x7ff8) << 48 : bits_of(a[i] + b[i]);
                 cr_assert(bits_of(out[i]) == expected, "%a + %a is %a", a[i], b[i], out[i]);
             }
             encoding = encoding_find(&device, DTYPE_F64, OP_SUM, 3, variants[v].options);
-            wire_reduce(variants[v].device, encoding, 3, users, out, ALL * ALL * ALL, 6);
+            wire_reduce(variants[v].device, encoding, 3, users, out, (size_t)ALL * ALL * ALL, 6);
             for (int i = 0; i < ALL * ALL * ALL; i++) {
                 const double sum =
                     (isfinite(a[i]) ? 0 : a[i]) + (isfinite(b[i]) ? 0 : b[i]) + (isfinite(c[i]) ? 0 : c[i]);
@@ -283,8 +283,8 @@ Test(encode_float64, examples)
     wire_reduce(WIRE_A2, encoding_find(&device, DTYPE_F64, OP_SUM, 3, ENCODE_EXACT), 3, users, out, 4, 1);
     cr_assert(out[0] == 1 && out[1] == 1e308 && out[2] == 6 && bits_of(out[3]) == 0);
     const encoding_t *const complex = encoding_find(&device, DTYPE_C64, OP_SUM, 2, 0);
-    cr_assert_eq(encoding_wire_bytes(complex, 0, 5), 5 * 2 * 2);
-    cr_assert_eq(encoding_wire_bytes(complex, 1, 5), 5 * 2 * 8);
+    cr_assert_eq(encoding_wire_bytes(complex, 0, 5), 20);
+    cr_assert_eq(encoding_wire_bytes(complex, 1, 5), 80);
     wire_reduce(WIRE_A2, complex, 2, users, out, 2, 1);
     cr_assert(out[0] == 1e30 && isinf(out[1]) && out[2] == 3 && bits_of(out[3]) == bits_of(-0.0));
 }

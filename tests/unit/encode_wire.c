@@ -84,14 +84,15 @@ static wide_t wide_clamp(wide_t value, wide_t least, wide_t most)
         }                                                                 \
         break;
 
-/* Floats in double, rounded to the type. */
-#define FLOATS(DTYPE, type)                                                                            \
-    case DTYPE_##DTYPE:                                                                                \
-        for (size_t i = 0; i < count; i++) {                                                           \
-            type *const a = (type *)into + i;                                                          \
-            const type b = ((const type *)from)[i];                                                    \
-            *a = op == OP_SUM ? *a + b : op == OP_PROD ? *a * b : (op == OP_MIN) == (b < *a) ? b : *a; \
-        }                                                                                              \
+#define FLOATS(DTYPE, type)                                                                       \
+    case DTYPE_##DTYPE:                                                                           \
+        for (size_t i = 0; i < count; i++) {                                                      \
+            type a, b;                                                                            \
+            memcpy(&a, (char *)into + i * sizeof a, sizeof a);                                    \
+            memcpy(&b, (const char *)from + i * sizeof b, sizeof b);                              \
+            a = op == OP_SUM ? a + b : op == OP_PROD ? a * b : (op == OP_MIN) == (b < a) ? b : a; \
+            memcpy((char *)into + i * sizeof a, &a, sizeof a);                                    \
+        }                                                                                         \
         break;
 
 static void wire_combine(bool saturates, dtype_t dtype, op_t op, void *into, const void *from, size_t count)
