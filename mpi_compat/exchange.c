@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 static mpinpu_status_t compat_allgather(void *context, const void *mine, void *all, size_t bytes)
 {
@@ -73,4 +74,38 @@ bool compat_comm_valid(MPI_Comm comm)
 #else
     return true;
 #endif
+}
+
+bool compat_comm_within_world(MPI_Comm comm)
+{
+    enum { COMPARED_MOST = 4096 };
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    int size = 0;
+    bool within = true;
+
+    if (comm == MPI_COMM_WORLD || PMPI_Comm_size(comm, &size) != MPI_SUCCESS || size > COMPARED_MOST) {
+        return true;
+    }
+    int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
+    if (ranks == NULL) {
+        return true;
+    }
+    for (int r = 0; r < size; r++) {
+        ranks[r] = r;
+    }
+    if (PMPI_Comm_group(comm, &group) == MPI_SUCCESS && PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS &&
+        PMPI_Group_translate_ranks(group, size, ranks, world, ranks + size) == MPI_SUCCESS) {
+        for (int r = 0; r < size; r++) {
+            within = within && ranks[size + r] != MPI_UNDEFINED;
+        }
+    }
+    if (group != MPI_GROUP_NULL) {
+        (void)PMPI_Group_free(&group);
+    }
+    if (world != MPI_GROUP_NULL) {
+        (void)PMPI_Group_free(&world);
+    }
+    free(ranks);
+    return within;
 }

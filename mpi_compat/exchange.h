@@ -21,4 +21,9 @@ void compat_progress(void);
  * no). */
 bool compat_comm_valid(MPI_Comm comm);
 
+/* Whether all processes of an intracommunicator are in this process's MPI_COMM_WORLD. All its ranks get the same
+   answer: with processes of two jobs each of them sees the other's. Local. Communicators of more than 4096 ranks are
+   taken for such, since the host MPI compares every rank with every other. */
+bool compat_comm_within_world(MPI_Comm comm);
+
 #endif

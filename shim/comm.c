@@ -163,7 +163,10 @@ static comm_state_t *comm_state_new(MPI_Comm comm, reason_t *reason)
     (void)PMPI_Comm_size(comm, &state->size);
     state->engine_comm = NULL;
     state->reason = REASON_ONE_RANK;
-    if (state->size > 1) {
+    if (state->size > 1 && !compat_comm_within_world(comm)) {
+        /* Processes of another job may be without the library, and would never answer. */
+        state->reason = REASON_OTHER_JOB;
+    } else if (state->size > 1) {
         comm_state_connect(state, comm);
     }
     if (PMPI_Comm_set_attr(comm, process.comm_keyval, state) != MPI_SUCCESS) {

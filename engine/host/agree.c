@@ -1,18 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h" /* _GNU_SOURCE: clock_gettime */
+
 #include "engine/host/agree.h"
 
 #include "engine/host/tiny.h"
+#include "engine/host/wait.h"
 #include "transport/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Halves of a region: what is asked for, and the least that is worth having. */
 static const size_t half_wanted = (size_t)1 << 20;
 static const size_t half_least = (size_t)16 << 10;
+/* How long a new communicator waits for peers to leave regions, milliseconds. */
+static const long patience_ms = 20;
 
 static const uint64_t hello_magic = UINT64_C(0x6d70696e70750001); /* changes with the layout and with the plans */
+
+/* Takes a region. Peers are given a moment to leave regions that I have left: they do so when they free the
+   communicator, which may be never, if they wait for me to go on. */
+static mpinpu_status_t region_wait(const engine_comm_t *comm, size_t *offset, size_t *half)
+{
+    engine_t *engine = comm->engine;
+    struct timespec begin;
+    struct timespec now;
+    mpinpu_status_t status;
+    bool patient = true;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        status = region_take(engine->regions, comm->size, half_wanted, half_least, patient, offset, half);
+        if (status == MPINPU_IN_PROGRESS) {
+            wait_t wait = {.polls = engine->spin_polls};
+            wait_long(engine, &wait);
+            (void)clock_gettime(CLOCK_MONOTONIC, &now);
+            patient = (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < patience_ms;
+        }
+    } while (status == MPINPU_IN_PROGRESS);
+    return status;
+}
 
 void hello_fill(engine_comm_t *comm, hello_t *hello)
 {
@@ -34,8 +63,7 @@ void hello_fill(engine_comm_t *comm, hello_t *hello)
     if (engine->window_status == MPINPU_OK) {
         size_t offset = 0;
         size_t half = 0;
-        hello->window_status =
-            (int32_t)region_take(engine->regions, comm->size, half_wanted, half_least, &offset, &half);
+        hello->window_status = (int32_t)region_wait(comm, &offset, &half);
         if (hello->window_status == MPINPU_OK) {
             comm->has_region = true;
             comm->region = offset;

@@ -37,8 +37,8 @@ void hellos_settle(engine_comm_t *comm, const hello_t *hellos);
    `together` by identity, else every rank is a host of its own. */
 uint32_t hosts_number(const hello_t *hellos, uint32_t size, bool together, uint32_t *host_of);
 
-/* Makes the ranks' processes known, makes sure that every host is reached, and maps the windows of those on this host: collective. comm->windows becomes false
-   on all ranks where it fails on one. */
+/* Makes the ranks' processes known, makes sure that every host is reached, and maps the windows of those on this host:
+   collective. comm->windows becomes false on all ranks where it fails on one. */
 mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exchange, const hello_t *hellos, char *why,
                               size_t why_bytes);
 

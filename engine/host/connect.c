@@ -41,8 +41,8 @@ static void peers_find(engine_comm_t *comm, const hello_t *hellos, const unsigne
     }
 }
 
-/* A host's rank that is reached first: the one that stands there where I stand on mine (a lane of the plan "levels"), so
-   that all ranks of a host are met alike. */
+/* A host's rank that is reached first: the one that stands there where I stand on mine (a lane of the plan "levels"),
+   so that all ranks of a host are met alike. */
 static void hosts_choose(const engine_comm_t *comm, uint32_t nhosts, uint32_t *sizes, uint32_t *chosen)
 {
     uint32_t place = 0;

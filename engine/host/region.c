@@ -123,29 +123,43 @@ static mpinpu_status_t region_cut(region_span_t *span, size_t bytes)
     return MPINPU_OK;
 }
 
-mpinpu_status_t region_take(region_pool_t *pool, uint32_t size, size_t wanted, size_t least, size_t *offset,
-                            size_t *half)
+/* Bytes of a half: a power of two of at most `wanted`, such that the region takes about a quarter of the `room` at
+   most, so that many communicators find a place. */
+static size_t region_half(size_t room, size_t wanted, size_t least)
+{
+    size_t half = wanted;
+
+    while (half / 2 >= least && half > room / 8) {
+        half /= 2;
+    }
+    return half;
+}
+
+mpinpu_status_t region_take(region_pool_t *pool, uint32_t size, size_t wanted, size_t least, bool patient,
+                            size_t *offset, size_t *half)
 {
     size_t head_bytes = region_data_offset(size);
     region_span_t *best = NULL;
     size_t room = 0;
+    bool resting = false;
     mpinpu_status_t status = MPINPU_ERR_NO_MEMORY;
 
     pthread_mutex_lock(&pool->lock);
     region_sweep(pool);
     for (region_span_t *span = pool->spans; span != NULL; span = span->next) {
-        room += span->state == REGION_FREE ? span->bytes : 0;
+        /* Resting ones count: when the peers leave is chance, and chance must not choose the size. */
+        room += span->state != REGION_TAKEN ? span->bytes : 0;
+        resting = resting || span->state == REGION_RESTING;
         if (span->state == REGION_FREE && (best == NULL || span->bytes > best->bytes)) {
             best = span;
         }
     }
-    if (best != NULL && best->bytes >= head_bytes + 2 * least) {
-        /* At most a quarter of what is free, so that many communicators find a place. */
-        size_t share = room / 8 / REGION_STRIDE * REGION_STRIDE;
-        size_t fits = (best->bytes - head_bytes) / 2 / REGION_STRIDE * REGION_STRIDE;
-        size_t bytes = wanted < share ? wanted : share;
-        bytes = bytes < least ? least : bytes;
-        bytes = bytes > fits ? fits : bytes;
+    size_t fits = best == NULL || best->bytes < head_bytes ? 0 : (best->bytes - head_bytes) / 2;
+    size_t bytes = region_half(room, wanted, least);
+    if (fits < bytes && resting && patient) {
+        status = MPINPU_IN_PROGRESS;
+    } else if (fits >= least) {
+        bytes = bytes > fits ? fits / REGION_STRIDE * REGION_STRIDE : bytes;
         status = region_cut(best, region_round(head_bytes + 2 * bytes, REGION_STRIDE));
         if (status == MPINPU_OK) {
             memset((void *)region_head(pool, best->offset), 0, head_bytes);

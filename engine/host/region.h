@@ -43,11 +43,12 @@ size_t region_data_offset(uint32_t size);
 mpinpu_status_t region_pool_open(void *base, size_t bytes, region_pool_t **pool);
 void region_pool_close(region_pool_t *pool);
 
-/* Takes a region for `size` ranks with two halves of at most `wanted` bytes each (multiples of 64; fewer when the pool
-   is short, not fewer than `least`), its head zeroed. MPINPU_ERR_NO_MEMORY when there is no such place now. Any thread.
- */
-mpinpu_status_t region_take(region_pool_t *pool, uint32_t size, size_t wanted, size_t least, size_t *offset,
-                            size_t *half);
+/* Takes a region for `size` ranks with two halves of at most `wanted` bytes each (powers of two of 64 or more; fewer
+   when the pool is short, not fewer than `least`), its head zeroed. The size depends on which regions the process
+   holds, not on when peers leave: where only resting regions are in the way, a patient caller gets MPINPU_IN_PROGRESS
+   and asks again, an impatient one what there is. MPINPU_ERR_NO_MEMORY when there is no such place. Any thread. */
+mpinpu_status_t region_take(region_pool_t *pool, uint32_t size, size_t wanted, size_t least, bool patient,
+                            size_t *offset, size_t *half);
 
 /* Gives a region back that no peer has ever been told of. Any thread. */
 void region_return(region_pool_t *pool, size_t offset);
