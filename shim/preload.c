@@ -114,14 +114,18 @@ typedef struct library {
 /* PMPI_X of the library; handed to the core, which keeps it. */
 static core_table_t real = {.abi = MPINPU_CORE_ABI, .functions = CORE_FUNCTION_COUNT};
 
-/* One line on stderr by one write, from the process that speaks for its job. */
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+/* Who says it: what is so on all ranks is said by the one that speaks for its job; what is wrong with an installation
+   may be so on one rank alone, where the others then wait for it. */
+typedef enum note_by { NOTE_BY_SPEAKER, NOTE_BY_EACH } note_by_t;
+
+/* One line on stderr by one write. */
+__attribute__((format(printf, 2, 3))) static void note(note_by_t by, const char *format, ...)
 {
     char text[1024] = "mpinpu: ";
     size_t head = strlen(text);
     va_list arguments;
 
-    if (!job_is_speaker()) {
+    if (by == NOTE_BY_SPEAKER && !job_is_speaker()) {
         return;
     }
     va_start(arguments, format);
@@ -296,25 +300,28 @@ static bool core_open(const library_t *library, core_table_t *served)
     char path[PATH_MAX + 64];
 
     if (library->brand->core == NULL || !self_path(folder)) {
-        note("no core for %s (%s): its calls go straight through", library->brand->name, library->object->l_name);
+        note(NOTE_BY_SPEAKER, "no core for %s (%s): its calls go straight through", library->brand->name,
+             library->object->l_name);
         return false;
     }
     *strrchr(folder, '/') = '\0';
     snprintf(path, sizeof path, "%s/mpinpu/%s", folder, library->brand->core);
     if (access(path, F_OK) != 0) {
-        note("no core for %s (%s is not there): its calls go straight through", library->brand->name, path);
+        note(NOTE_BY_SPEAKER, "no core for %s (%s is not there): its calls go straight through", library->brand->name,
+             path);
         return false;
     }
     void *core = core_load(path);
     if (core == NULL) {
-        note("the core for %s does not load (%s): all calls go straight through", library->brand->name, dlerror());
+        note(NOTE_BY_EACH, "the core for %s does not load (%s): all calls go straight through", library->brand->name,
+             dlerror());
         return false;
     }
     /* The core must have bound to the very library that the program uses, not have brought another of its kind. */
     const void *marker = dlsym(core, library->marker);
     core_open_t *open = (core_open_t *)entry_of(dlsym(core, CORE_OPEN_SYMBOL));
     if (marker == NULL || object_holding(marker) != library->object || open == NULL) {
-        note("%s is not made for %s: all calls go straight through", path, library->object->l_name);
+        note(NOTE_BY_EACH, "%s is not made for %s: all calls go straight through", path, library->object->l_name);
         dlclose(core);
         return false;
     }

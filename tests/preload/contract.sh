@@ -73,6 +73,9 @@ echo "not a library" >"$core"
 run env LD_PRELOAD="$preload" "$program"
 same "a core that does not load: straight through" "$straight" "$out"
 like "a core that does not load: one line" "^mpinpu: the core for Open MPI does not load \(.*$core" "$err"
+# It may be so on one rank only, whose peers then wait for it: that rank says it, whichever it is.
+run env LD_PRELOAD="$preload" OMPI_COMM_WORLD_RANK=3 "$program"
+like "a core that does not load on rank 3: one line" "^mpinpu: the core for Open MPI does not load" "$err"
 
 layout stranger
 build "$CC" "$core" fake_core.c -shared -fPIC "${include[@]}"
