@@ -34,11 +34,25 @@ tests/cann/cann.env: config.status
 		printf '%s\n' "CXX='$(CHECK_CXX)'" "CC='$(CC)'" "CANN_HEADERS='$(CANN_HEADERS)'" >$@
 
 if HAVE_CRITERION
-cann_tests = tests/cann/loader_test tests/cann/memory_test
+cann_tests = \
+	tests/cann/collective_test tests/cann/failure_test tests/cann/loader_test tests/cann/memory_test \
+	tests/cann/rules_test
 cann_test_sources = tests/cann/job.c tests/cann/job.h tests/unit/processes.c tests/unit/processes.h
 cann_test_cppflags = $(AM_CPPFLAGS) $(CRITERION_CFLAGS) -DSTANDIN_FOLDER='"$(abs_builddir)/tests/cann"'
 check_PROGRAMS += $(cann_tests)
 TESTS += $(cann_tests)
+
+tests_cann_collective_test_SOURCES = tests/cann/collective_test.c $(cann_test_sources)
+tests_cann_collective_test_CPPFLAGS = $(cann_test_cppflags)
+tests_cann_collective_test_LDADD = libengine.la $(CRITERION_LIBS) -lpthread
+
+tests_cann_failure_test_SOURCES = tests/cann/failure_test.c $(cann_test_sources)
+tests_cann_failure_test_CPPFLAGS = $(cann_test_cppflags)
+tests_cann_failure_test_LDADD = libengine.la $(CRITERION_LIBS) -lpthread
+
+tests_cann_rules_test_SOURCES = tests/cann/rules_test.c $(cann_test_sources)
+tests_cann_rules_test_CPPFLAGS = $(cann_test_cppflags)
+tests_cann_rules_test_LDADD = libengine.la $(CRITERION_LIBS) -lpthread
 
 tests_cann_loader_test_SOURCES = tests/cann/loader_test.c $(cann_test_sources)
 tests_cann_loader_test_CPPFLAGS = $(cann_test_cppflags)

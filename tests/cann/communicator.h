@@ -16,6 +16,7 @@ typedef struct member {
     uint32_t rank;
     int device; /* as the machine numbers them */
     int release;
+    int process;
     char server[SERVER_BYTES];
     char soc[SERVER_BYTES];
     char environment[TEXT_BYTES]; /* the settings that must be the same on all ranks */

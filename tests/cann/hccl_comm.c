@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static communicator_t *communicators;
@@ -153,6 +154,7 @@ static void member_describe(member_t *member, const communicator_t *communicator
     member->rank = communicator->rank;
     member->device = standin_physical(communicator->device);
     member->release = standin_release();
+    member->process = (int)getpid();
     snprintf(member->server, sizeof member->server, "%s", standin_server());
     snprintf(member->soc, sizeof member->soc, "%s", standin_soc());
     snprintf(member->environment, sizeof member->environment, "buffers %zu, deterministic %d",

@@ -133,9 +133,14 @@ static void door_answer(door_t *door, int code)
     for (int i = 0; i < door->come; i++) {
         answer->members[door->members[i].rank] = door->members[i];
     }
-    for (int i = 0; i < door->come; i++) {
-        answer_send(door->sockets[i], answer, shared_fd);
-        close(door->sockets[i]);
+    /* This process last: once it has its answer it may end, and this thread with it. */
+    for (int own = 0; own < 2; own++) {
+        for (int i = 0; i < door->come; i++) {
+            if ((door->members[i].process == (int)getpid()) == own) {
+                answer_send(door->sockets[i], answer, shared_fd);
+                close(door->sockets[i]);
+            }
+        }
     }
     if (shared_fd >= 0) {
         close(shared_fd);
@@ -180,7 +185,8 @@ static void *door_main(void *argument)
         if (door->come > 0 && deadline == 0) {
             deadline = standin_now() + rules_connect_timeout();
         }
-        if (door->come > 0 && door->come >= (int)door->members[0].ranks) {
+        if (door->come > 0 && (door->come >= (int)door->members[0].ranks ||
+                               door->members[door->come - 1].ranks != door->members[0].ranks)) {
             code = door_check(door);
             break;
         }

@@ -314,7 +314,7 @@ static int run_alone(const collective_t *collective)
 {
     const operation_t *operation = &collective->operation;
     int code = ACL_SUCCESS;
-    if (operation->kind == OPERATION_BARRIER || collective->send == collective->recv || collective->recv_bytes == 0) {
+    if (operation->kind == OPERATION_BARRIER || collective->recv_bytes == 0) {
         return code;
     }
     standin_memory_lock();
