@@ -33,8 +33,13 @@ chmod +x "$job_dir/around"
 job_around+=("$job_dir/around" "$job_dir/left")
 
 ends() {
+    local options=(-t 30 -n)
+    case $3 in
+    # who still lives may find out, and say so, before mpirun ends it
+    abort | kill* | segv | *exit) options+=(-w) ;;
+    esac
     rm -f "$job_dir/left"
-    job_run -t 30 -n -s "$4" "$1" "$2" ends "$3"
+    job_run "${options[@]}" -s "$4" "$1" "$2" ends "$3"
     if [ ! -e "$job_dir/left" ]; then
         job_fail "$3, $1 ranks, $2: what is left could not be listed"
     elif [ -s "$job_dir/left" ]; then
