@@ -20,8 +20,14 @@ uint64_t process_clock(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* On rank 0, once; calls no MPI function. */
 static void process_report(void)
 {
+    if (process.report == NULL || process.rank != 0 || process.reported) {
+        return;
+    }
+    process.reported = true;
+
     char windows[64];
     report_head_t head = {.version = PACKAGE_VERSION,
                           .job_size = process.size,
@@ -41,18 +47,28 @@ static void process_report(void)
 }
 
 /* The delete callback of our attribute on MPI_COMM_SELF: MPI_Finalize calls it before anything else ends (MPI 3.1,
-   section 8.7.1). */
+   section 8.7.1). Other such callbacks may still reduce, on this rank before or after this one, so the engine stays. */
+static int process_leave(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    (void)extra;
+    /* Release/acquire: whoever sees another phase sees what was set before. */
+    atomic_store_explicit(&process.phase, PROCESS_LEAVES, memory_order_release);
+    process_report();
+    return MPI_SUCCESS;
+}
+
+/* The delete callback of our attribute on MPI_COMM_WORLD: the host MPI has ended, and no MPI function may be called. */
 static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm;
     (void)keyval;
     (void)value;
     (void)extra;
-    /* Release/acquire: whoever sees another phase sees what was set before; calls from now on go to the host MPI. */
     atomic_store_explicit(&process.phase, PROCESS_ENDED, memory_order_release);
-    if (process.report != NULL && process.rank == 0) {
-        process_report();
-    }
+    process_report(); /* where the first call came too late for the other hook */
     comm_states_close();
     if (process.engine != NULL) {
         process.vtable->close(process.engine);
@@ -63,15 +79,17 @@ static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static bool process_hooks_set(void)
+static bool hook_set(MPI_Comm comm, MPI_Comm_delete_attr_function *at_delete)
 {
     int keyval = MPI_KEYVAL_INVALID;
 
-    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, process_end, &keyval, NULL) != MPI_SUCCESS ||
-        PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS) {
-        return false;
-    }
-    return comm_states_open();
+    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_delete, &keyval, NULL) == MPI_SUCCESS &&
+           PMPI_Comm_set_attr(comm, keyval, NULL) == MPI_SUCCESS;
+}
+
+static bool process_hooks_set(void)
+{
+    return hook_set(MPI_COMM_WORLD, process_end) && hook_set(MPI_COMM_SELF, process_leave) && comm_states_open();
 }
 
 static void process_setup(void)
@@ -116,7 +134,7 @@ bool process_start(void)
             atomic_store_explicit(&process.phase, PROCESS_ENDED, memory_order_release);
         }
     }
-    runs = atomic_load_explicit(&process.phase, memory_order_relaxed) == PROCESS_RUNS;
+    runs = atomic_load_explicit(&process.phase, memory_order_relaxed) != PROCESS_ENDED;
     pthread_mutex_unlock(&process.lock);
     return runs;
 }

@@ -27,9 +27,10 @@ typedef struct comm_state {
 enum { COMM_CACHE_SLOTS = 64 };
 
 typedef enum process_phase {
-    PROCESS_NEW,   /* MPI not yet seen initialised */
-    PROCESS_RUNS,  /* calls are served */
-    PROCESS_ENDED, /* MPI_Finalize has begun */
+    PROCESS_NEW,    /* MPI not yet seen initialised */
+    PROCESS_RUNS,   /* calls are served */
+    PROCESS_LEAVES, /* MPI_Finalize has begun: calls are served while MPI says that it runs */
+    PROCESS_ENDED,  /* MPI has ended */
 } process_phase_t;
 
 typedef struct process {
@@ -47,6 +48,7 @@ typedef struct process {
     int size;
     int comm_keyval;
     bool refusal_said;
+    bool reported;
     uint64_t setup_ns;
     uint64_t communicators;
     comm_state_t *states;
