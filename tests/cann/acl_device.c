@@ -159,8 +159,10 @@ aclError aclrtSetDevice(int32_t deviceId)
         return standin_refuse(ACL_ERROR_RT_INVALID_DEVICEID, "EE1001: there is no device %d", deviceId);
     }
     pthread_mutex_lock(&lock);
-    primaries[deviceId].device = deviceId;
-    primaries[deviceId].primary = true;
+    if (primaries[deviceId].users == 0) {
+        primaries[deviceId].device = deviceId;
+        primaries[deviceId].primary = true;
+    }
     primaries[deviceId].users++;
     pthread_mutex_unlock(&lock);
     standin_account(ACCOUNT_DEVICES, 1);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ARENA_BYTES ((size_t)1 << 42)
+/* Of addresses, not of memory; less where the process may not have so many. */
+#define ARENA_MOST  ((size_t)1 << 42)
+#define ARENA_LEAST ((size_t)1 << 32)
 
 /* Addresses are as little aligned as the real ones: 64 bytes. */
 enum { PAGE = 4096, SKEW = 64, FRESH = 0xC5 };
@@ -25,6 +27,7 @@ typedef struct block {
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static block_t *blocks;
 static char *arena;
+static size_t arena_bytes;
 static size_t arena_used;
 static size_t taken[STANDIN_DEVICES_MAX]; /* by allocations and communicators, bytes */
 static size_t allocated[STANDIN_DEVICES_MAX];
@@ -78,7 +81,7 @@ bool standin_device_used(int device)
 
 bool standin_is_device(const void *address)
 {
-    return arena != NULL && (const char *)address >= arena && (const char *)address < arena + ARENA_BYTES;
+    return arena != NULL && (const char *)address >= arena && (const char *)address < arena + arena_bytes;
 }
 
 /* The block that holds the address, or NULL. */
@@ -115,6 +118,17 @@ bool standin_is_pinned(const void *address, size_t count)
            count <= block->size - (size_t)((const char *)address - block->address);
 }
 
+static void arena_reserve(void)
+{
+    for (size_t bytes = ARENA_MOST; arena == NULL && bytes >= ARENA_LEAST; bytes /= 2) {
+        char *range = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (range != MAP_FAILED) {
+            arena = range;
+            arena_bytes = bytes;
+        }
+    }
+}
+
 /* Called with the lock held. */
 static bool block_map(block_t *block, int device)
 {
@@ -130,11 +144,8 @@ static bool block_map(block_t *block, int device)
     if (device < 0) {
         return true;
     }
-    if (arena == NULL) {
-        char *range = mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        arena = range == MAP_FAILED ? NULL : range;
-    }
-    if (arena == NULL || block->mapped + PAGE > ARENA_BYTES - arena_used || !device_take(device, block->size)) {
+    arena_reserve();
+    if (arena == NULL || block->mapped + PAGE > arena_bytes - arena_used || !device_take(device, block->size)) {
         munmap(bytes, block->mapped);
         return false;
     }

@@ -373,7 +373,8 @@ static void body_timing(process_t *self)
     expect_code(&seat, seat.cann.aclrtEventElapsedTime(&reduced, event[1], event[2]), ACL_SUCCESS);
     /* 50 times slower than 25 GB/s, and than two halves of 56 GB/s and 20 us each, ms. */
     process_require(copied >= 50e3F * BYTES / 25e9F, "the copy took %f ms", (double)copied);
-    process_require(reduced >= 50e3F * 2 * (20e-6F + BYTES / 2 / 56e9F), "the allreduce took %f ms", (double)reduced);
+    process_require(reduced >= 50e3F * 2 * (20e-6F + BYTES / 2.0F / 56e9F), "the allreduce took %f ms",
+                    (double)reduced);
 }
 
 Test(collective, takes_its_time)

@@ -8,6 +8,7 @@
 #include "acl/acl.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,9 +70,9 @@ void standin_account(standin_account_t account, long change);
 /* --- devices and contexts (acl_device.c) --- */
 
 typedef struct standin_context {
-    int device;   /* as this process numbers them */
-    bool primary; /* the one that aclrtSetDevice uses */
-    long users;   /* of aclrtSetDevice; 0: not in use */
+    int device;        /* as this process numbers them */
+    bool primary;      /* the one that aclrtSetDevice uses */
+    atomic_long users; /* of aclrtSetDevice; 0: not in use */
 } standin_context_t;
 
 /* The calling thread's context; NULL, having refused, if it has none or ACL is not initialised: *code is then set. */
