@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_BYTES = 1 << 20, RANKS = 4, LEAST = 1024 };
+enum { WINDOW_BYTES = 1 << 20, RANKS = 4 };
+static const size_t LEAST = 1024;
 
 static _Alignas(REGION_STRIDE) unsigned char window[WINDOW_BYTES];
 
