@@ -20,6 +20,16 @@ typedef struct engine_compared {
     int64_t values[ENGINE_COMPARED_MAX];
 } engine_compared_t;
 
+/* What concerns the engine on NPUs only. */
+typedef struct engine_npu {
+    unsigned after;     /* eligible calls on a communicator before the NPUs are made ready for it */
+    size_t chunk_bytes; /* of the pieces in which host buffers are staged; 0: the engine's choice */
+    unsigned depth;     /* pieces on their way at once; 0: the engine's choice */
+    const char *map;    /* the devices of the host's ranks in order, "4,5,6,7"; NULL: device n for rank n */
+    bool fp64;          /* float64 may go in integers where the devices have none */
+    bool fp64_exact;    /* and must, in full width */
+} engine_npu_t;
+
 typedef struct engine_config {
     bool enabled;         /* false: the engine takes part in agreements, to say that it is switched off */
     bool windows;         /* ranks of one host share memory */
@@ -27,6 +37,9 @@ typedef struct engine_config {
     bool reproducible;    /* the same bits whatever the placement and the algorithm */
     bool thread_multiple; /* MPI_THREAD_MULTIPLE: several threads may be inside at once */
     int local_ranks;      /* processes of the job on this host, at least 1 */
+    int local_rank;       /* this one among them; -1: not known */
+    uint32_t offers;      /* bits that this process offers to every communicator: see comm_offers */
+    engine_npu_t npu;
     engine_compared_t compared;
     /* Lets the host MPI make progress once; called from wait loops in the thread of the caller. May be NULL. */
     void (*progress)(void);
@@ -39,6 +52,8 @@ typedef struct engine_exchange {
     int size;
     void *context;
     mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+    /* `data` of rank `root` comes to all. May be NULL for an engine that does without. */
+    mpinpu_status_t (*broadcast)(void *context, void *data, size_t bytes, int root);
 } engine_exchange_t;
 
 typedef struct engine_vtable {
@@ -49,6 +64,9 @@ typedef struct engine_vtable {
     mpinpu_status_t (*open)(const engine_config_t *config, engine_t **engine);
     void (*close)(engine_t *engine);
 
+    /* Whether the engine can run in this process. */
+    bool (*ready)(const engine_t *engine);
+
     /* Makes a communicator's state: collective over its ranks, at least two. All ranks get MPINPU_OK, or all get the
        same error and `why` one sentence that names the cause and the first rank that had it. */
     mpinpu_status_t (*comm_open)(engine_t *engine, const engine_exchange_t *exchange, engine_comm_t **comm, char *why,
@@ -56,11 +74,16 @@ typedef struct engine_vtable {
     /* Local: peers may still be inside their last collective on it. */
     void (*comm_close)(engine_comm_t *comm);
 
+    /* config.offers of all ranks of the communicator, or-ed: the same on all of them, and so what they may act on
+       together. NULL where comm_open does not exchange them. */
+    uint32_t (*comm_offers)(const engine_comm_t *comm);
+
     /* Whether this engine reduces dtype by op: equal on all ranks. */
     bool (*supports)(const engine_t *engine, dtype_t dtype, op_t op);
 
     /* Runs one collective to its end, driving config.progress while it waits. One caller at a time on a communicator.
-       The total count must not be 0. An error leaves recv undefined, and the communicator unusable: later runs fail
+       The total count must not be 0. MPINPU_ERR_UNSUPPORTED: on all ranks, nothing was done or written, another
+       engine is to do this one. Any other error leaves recv undefined, and the communicator unusable: later runs fail
        too. */
     mpinpu_status_t (*run)(engine_comm_t *comm, const collective_t *collective);
 
@@ -70,5 +93,9 @@ typedef struct engine_vtable {
 
 /* The engine on the host CPUs. */
 extern const engine_vtable_t engine_host;
+
+/* The engine on NPUs, by HCCL. It keeps the exchange and its context, which must live until comm_close, and uses it in
+   run; `supports` says what it may do, run decides. */
+extern const engine_vtable_t engine_hccl;
 
 #endif

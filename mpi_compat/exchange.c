@@ -19,6 +19,17 @@ static mpinpu_status_t compat_allgather(void *context, const void *mine, void *a
     return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
 }
 
+static mpinpu_status_t compat_broadcast(void *context, void *data, size_t bytes, int root)
+{
+    const MPI_Comm *comm = context;
+
+    if (bytes > INT_MAX) {
+        return MPINPU_ERR_EXCHANGE;
+    }
+    int code = PMPI_Bcast(data, (int)bytes, MPI_BYTE, root, *comm);
+    return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
+}
+
 mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm)
 {
     int rank = 0;
@@ -27,7 +38,11 @@ mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm
     if (PMPI_Comm_rank(*comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(*comm, &size) != MPI_SUCCESS) {
         return MPINPU_ERR_EXCHANGE;
     }
-    *exchange = (engine_exchange_t){.rank = rank, .size = size, .context = (void *)comm, .allgather = compat_allgather};
+    *exchange = (engine_exchange_t){.rank = rank,
+                                    .size = size,
+                                    .context = (void *)comm,
+                                    .allgather = compat_allgather,
+                                    .broadcast = compat_broadcast};
     return MPINPU_OK;
 }
 

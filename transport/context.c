@@ -50,7 +50,7 @@ static uint64_t digest(uint64_t seed, const char *bytes, size_t count)
 }
 
 /* The boot id tells machines of one name apart; the name tells containers of one machine apart. */
-static uint64_t host_digest(void)
+uint64_t transport_host_digest(void)
 {
     char name[256] = "";
     char boot[64] = "";
@@ -66,7 +66,7 @@ static uint64_t host_digest(void)
 
 static bool identity_make(transport_identity_t *identity)
 {
-    identity->host = host_digest();
+    identity->host = transport_host_digest();
     do {
         if (getrandom(&identity->uid, sizeof identity->uid, 0) != (ssize_t)sizeof identity->uid) {
             return false;

@@ -24,6 +24,9 @@ typedef struct transport_identity {
     uint64_t uid;  /* random, never 0 */
 } transport_identity_t;
 
+/* Digest of this host's name and boot id. Any thread. */
+uint64_t transport_host_digest(void);
+
 /* Opens context and worker; the window is mapped when first asked for (transport_window_map). On failure `why` (may be
    NULL) gets one sentence with the exact cause. Not thread safe; once per process. */
 mpinpu_status_t transport_open(const transport_config_t *config, transport_t **transport, char *why, size_t why_bytes);

@@ -18,7 +18,7 @@ static const size_t half_least = (size_t)16 << 10;
 /* How long a new communicator waits for peers to leave regions, milliseconds. */
 static const long patience_ms = 20;
 
-static const uint64_t hello_magic = UINT64_C(0x6d70696e70750001); /* changes with the layout and with the plans */
+static const uint64_t hello_magic = UINT64_C(0x6d70696e70750002); /* changes with the layout and with the plans */
 
 /* Takes a region. Peers are given a moment to leave regions that I have left: they do so when they free the
    communicator, which may be never, if they wait for me to go on. */
@@ -47,7 +47,10 @@ void hello_fill(engine_comm_t *comm, hello_t *hello)
 {
     engine_t *engine = comm->engine;
 
-    *hello = (hello_t){.magic = hello_magic, .status = (int32_t)engine->status, .crowded = engine->crowded};
+    *hello = (hello_t){.magic = hello_magic,
+                       .status = (int32_t)engine->status,
+                       .crowded = engine->crowded,
+                       .offers = engine->config.offers};
     memcpy(hello->compared, engine->config.compared.values, sizeof hello->compared);
     memcpy(hello->why, engine->why, sizeof hello->why);
     if (engine->status != MPINPU_OK) {
@@ -156,6 +159,7 @@ void hellos_settle(engine_comm_t *comm, const hello_t *hellos)
     for (uint32_t r = 0; r < comm->size; r++) {
         comm->ranks[r].id = hellos[r].comm_id;
         comm->crowded = comm->crowded || hellos[r].crowded != 0;
+        comm->offers |= hellos[r].offers;
     }
     comm->windows = windows_agree(comm, hellos);
 }

@@ -18,6 +18,7 @@ typedef struct hello {
     int32_t status;        /* of its engine */
     int32_t window_status; /* of its window */
     int32_t crowded;       /* the ranks of its host share CPUs */
+    uint32_t offers;       /* of its engine_config_t */
     int64_t compared[ENGINE_COMPARED_MAX];
     char why[HOST_WHY_BYTES]; /* of the first status that is not MPINPU_OK */
 } hello_t;

@@ -95,6 +95,16 @@ static void host_close(engine_t *engine)
     free(engine);
 }
 
+static bool host_ready(const engine_t *engine)
+{
+    return engine->status == MPINPU_OK;
+}
+
+static uint32_t host_comm_offers(const engine_comm_t *comm)
+{
+    return comm->offers;
+}
+
 static bool host_supports(const engine_t *engine, dtype_t dtype, op_t op)
 {
     (void)engine;
@@ -177,8 +187,10 @@ const engine_vtable_t engine_host = {
     .name = "host",
     .open = host_open,
     .close = host_close,
+    .ready = host_ready,
     .comm_open = host_comm_open,
     .comm_close = host_comm_close,
+    .comm_offers = host_comm_offers,
     .supports = host_supports,
     .run = host_run,
     .describe = host_describe,

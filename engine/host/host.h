@@ -58,6 +58,7 @@ struct engine_comm {
     bool tiny;              /* all ranks share windows, and are few enough for the straight path */
     bool windows;
     bool crowded;        /* on some host ranks share CPUs */
+    uint32_t offers;     /* what any rank offers */
     uint32_t swapped[2]; /* two ranks, by parity: whether their windows stand for each other */
     uint64_t sequence;   /* collectives begun */
     uint64_t base;       /* ticks of the collectives before */
