@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: HCCL. A file a line.
 engine_hccl_sources = \
+	engine/hccl/agree.c \
 	engine/hccl/atlas.c \
 	engine/hccl/atlas.def \
 	engine/hccl/atlas.h \
@@ -12,6 +13,7 @@ engine_hccl_sources = \
 	engine/hccl/cann_functions.def \
 	engine/hccl/cann_structs.def \
 	engine/hccl/cann_values.def \
+	engine/hccl/device.c \
 	engine/hccl/encode.c \
 	engine/hccl/encode.def \
 	engine/hccl/encode.h \
@@ -20,5 +22,11 @@ engine_hccl_sources = \
 	engine/hccl/environment.c \
 	engine/hccl/environment.def \
 	engine/hccl/environment.h \
+	engine/hccl/group.c \
+	engine/hccl/hccl.c \
+	engine/hccl/hccl.h \
 	engine/hccl/ports.c \
-	engine/hccl/ports.h
+	engine/hccl/ports.h \
+	engine/hccl/staging.c \
+	engine/hccl/trial.c \
+	engine/hccl/wire.c

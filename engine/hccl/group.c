@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HCCL communicators: costly, so few, shared and kept. All ranks make one, or none does. */
+#include "engine/hccl/hccl.h"
+
+#include "transport/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* What each rank says before a group is made. */
+typedef struct group_word {
+    int32_t status;
+    uint32_t room;  /* whether it has an entry for one more */
+    uint64_t match; /* the group that it has for these processes; 0: none */
+    char why[HCCL_WHY_BYTES];
+} group_word_t;
+
+_Static_assert(sizeof(group_word_t) <= 256, "a rank's word is bounded");
+
+/* What the first HCCL rank hands round. */
+typedef struct group_root {
+    int32_t status;
+    char why[HCCL_WHY_BYTES];
+    uint64_t id;
+    HcclRootInfo info;
+} group_root_t;
+
+static void why_set(char why[HCCL_WHY_BYTES], const char *said)
+{
+    (void)snprintf(why, HCCL_WHY_BYTES, "%.*s", HCCL_WHY_BYTES - 1, said);
+}
+
+static mpinpu_status_t words_judge(const engine_comm_t *comm, const group_word_t *words, char *why, size_t why_bytes)
+{
+    for (uint32_t r = 0; r < comm->size; r++) {
+        if (words[r].status != MPINPU_OK) {
+            (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", r, HCCL_WHY_BYTES - 1, words[r].why);
+            return (mpinpu_status_t)words[r].status;
+        }
+    }
+    return MPINPU_OK;
+}
+
+static mpinpu_status_t words_exchange(const engine_comm_t *comm, const group_word_t *mine, group_word_t **words,
+                                      char *why, size_t why_bytes)
+{
+    group_word_t *all = malloc((size_t)comm->size * sizeof *all);
+    mpinpu_status_t status = MPINPU_ERR_NO_MEMORY;
+
+    if (all != NULL) {
+        status = comm->exchange.allgather(comm->exchange.context, mine, all, sizeof *mine);
+    }
+    if (status != MPINPU_OK) {
+        (void)snprintf(why, why_bytes, "%s", status_name(status));
+        free(all);
+        return status;
+    }
+    *words = all;
+    return MPINPU_OK;
+}
+
+mpinpu_status_t hccl_agree(const engine_comm_t *comm, mpinpu_status_t status, const char *said, char *why,
+                           size_t why_bytes)
+{
+    group_word_t mine = {.status = (int32_t)status};
+    group_word_t *words = NULL;
+
+    why_set(mine.why, said);
+    status = words_exchange(comm, &mine, &words, why, why_bytes);
+    if (status == MPINPU_OK) {
+        status = words_judge(comm, words, why, why_bytes);
+        free(words);
+    }
+    return status;
+}
+
+static hccl_group_t *group_match(engine_comm_t *comm)
+{
+    for (int g = 0; g < HCCL_GROUPS_MAX; g++) {
+        hccl_group_t *group = &comm->engine->groups[g];
+        if (group->id != 0 && !group->failed && group->size == comm->size &&
+            memcmp(group->processes, comm->processes, comm->size * sizeof *group->processes) == 0) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+static void group_end(engine_t *engine, hccl_group_t *group)
+{
+    if (group->comm != NULL) {
+        HcclResult code = engine->cann.HcclCommDestroy(group->comm);
+        if (code != HCCL_SUCCESS) {
+            (void)hccl_check(engine, "HcclCommDestroy", code);
+            log_info("%s", engine->said);
+        }
+    }
+    free(group->processes);
+    *group = (hccl_group_t){0};
+}
+
+/* An unused entry; one that no communicator uses is given up for it. NULL: all are in use. */
+static hccl_group_t *group_room(engine_t *engine)
+{
+    hccl_group_t *idle = NULL;
+
+    for (int g = 0; g < HCCL_GROUPS_MAX; g++) {
+        if (engine->groups[g].id == 0) {
+            return &engine->groups[g];
+        }
+        idle = engine->groups[g].users == 0 ? &engine->groups[g] : idle;
+    }
+    if (idle != NULL) {
+        group_end(engine, idle);
+    }
+    return idle;
+}
+
+static void root_fill(engine_t *engine, group_root_t *root)
+{
+    mpinpu_status_t status = hccl_check(engine, "HcclGetRootInfo", engine->cann.HcclGetRootInfo(&root->info));
+
+    if (status == MPINPU_OK &&
+        (getrandom(&root->id, sizeof root->id, 0) != (ssize_t)sizeof root->id || root->id == 0)) {
+        root->id = (uint64_t)(uintptr_t)root ^ engine->process;
+    }
+    root->status = (int32_t)status;
+    why_set(root->why, status == MPINPU_OK ? "" : engine->said);
+}
+
+static mpinpu_status_t group_init(engine_comm_t *comm, const HcclRootInfo *info, hccl_group_t *group)
+{
+    return hccl_check(comm->engine, "HcclCommInitRootInfo",
+                      comm->engine->cann.HcclCommInitRootInfo(comm->size, info, comm->place, &group->comm));
+}
+
+/* What wraps must be the same everywhere, since the plans rest on it. */
+static mpinpu_status_t wraps_agree(const engine_comm_t *comm, hccl_group_t *group, char *why, size_t why_bytes)
+{
+    group_word_t mine = {.status = MPINPU_OK};
+    group_word_t *words = NULL;
+
+    _Static_assert(sizeof group->wraps <= sizeof mine.why, "what wraps fits in a word");
+    memcpy(mine.why, group->wraps, sizeof group->wraps);
+    mpinpu_status_t status = words_exchange(comm, &mine, &words, why, why_bytes);
+    for (uint32_t r = 1; r < comm->size && status == MPINPU_OK; r++) {
+        if (memcmp(words[r].why, words[0].why, sizeof group->wraps) != 0) {
+            (void)snprintf(why, why_bytes, "integers overflow otherwise on the NPU of rank %" PRIu32 " than on rank 0",
+                           r);
+            status = MPINPU_ERR_DISAGREE;
+        }
+    }
+    free(words);
+    return status;
+}
+
+/* The root's word comes to all; then all join, all issue the trial, and all judge it: agreed on after each step, so
+   that nobody waits on the device for one who does not come. */
+static mpinpu_status_t group_build(engine_comm_t *comm, hccl_group_t *group, char *why, size_t why_bytes)
+{
+    engine_t *engine = comm->engine;
+    group_root_t *root = calloc(1, sizeof *root);
+    mpinpu_status_t status =
+        hccl_agree(comm, root != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY, "no memory", why, why_bytes);
+
+    if (status != MPINPU_OK) {
+        free(root);
+        return status;
+    }
+    if (comm->place == 0) {
+        root_fill(engine, root);
+    }
+    status = comm->exchange.broadcast(comm->exchange.context, root, sizeof *root, (int)comm->order[0]);
+    if (status == MPINPU_OK && root->status != MPINPU_OK) {
+        (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", comm->order[0], HCCL_WHY_BYTES - 1, root->why);
+        status = (mpinpu_status_t)root->status;
+    }
+    if (status == MPINPU_OK) {
+        status = hccl_agree(comm, group_init(comm, &root->info, group), engine->said, why, why_bytes);
+    }
+    if (status == MPINPU_OK) {
+        status = hccl_agree(comm, hccl_trial_issue(comm, group), engine->said, why, why_bytes);
+    }
+    if (status == MPINPU_OK) {
+        status = hccl_agree(comm, hccl_trial_judge(comm, group), engine->said, why, why_bytes);
+    }
+    if (status == MPINPU_OK) {
+        status = wraps_agree(comm, group, why, why_bytes);
+    }
+    group->id = root->id;
+    free(root);
+    return status;
+}
+
+static mpinpu_status_t group_new(engine_comm_t *comm, hccl_group_t *group, char *why, size_t why_bytes)
+{
+    const size_t bytes = comm->size * sizeof *comm->processes;
+
+    *group = (hccl_group_t){.size = comm->size, .processes = malloc(bytes)};
+    mpinpu_status_t status =
+        hccl_agree(comm, group->processes != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY, "no memory", why, why_bytes);
+    if (status == MPINPU_OK) {
+        memcpy(group->processes, comm->processes, bytes);
+        status = group_build(comm, group, why, why_bytes);
+    }
+    if (status != MPINPU_OK) {
+        /* A trial that some rank did not join would hang on the device. */
+        hccl_device_abandon(comm->engine);
+        group_end(comm->engine, group);
+    }
+    return status;
+}
+
+static bool groups_any(const engine_t *engine)
+{
+    for (int g = 0; g < HCCL_GROUPS_MAX; g++) {
+        if (engine->groups[g].id != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+mpinpu_status_t hccl_group_make(engine_comm_t *comm, char *why, size_t why_bytes)
+{
+    engine_t *engine = comm->engine;
+    hccl_group_t *match = group_match(comm);
+    hccl_group_t *room = match == NULL ? group_room(engine) : NULL;
+    group_word_t mine = {.status = (int32_t)hccl_device_open(engine),
+                         .room = match != NULL || room != NULL,
+                         .match = match != NULL ? match->id : 0};
+    group_word_t *words = NULL;
+    bool same = match != NULL;
+
+    why_set(mine.why, mine.status == MPINPU_OK ? "" : engine->said);
+    if (mine.status == MPINPU_OK && mine.room == 0) {
+        mine.status = MPINPU_ERR_NO_MEMORY;
+        (void)snprintf(mine.why, sizeof mine.why, "it has %d HCCL communicators in use already", HCCL_GROUPS_MAX);
+    }
+    mpinpu_status_t status = words_exchange(comm, &mine, &words, why, why_bytes);
+    if (status != MPINPU_OK) {
+        return status;
+    }
+    status = words_judge(comm, words, why, why_bytes);
+    for (uint32_t r = 0; r < comm->size; r++) {
+        same = same && words[r].match == match->id;
+    }
+    free(words);
+    if (status == MPINPU_OK && !same) {
+        /* Some ranks may have a group for these processes that others have given up: it serves no more. */
+        match = room != NULL ? room : group_room(engine);
+        status = hccl_agree(comm, match != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY,
+                            "all its HCCL communicators are in use", why, why_bytes);
+        if (status == MPINPU_OK) {
+            status = group_new(comm, match, why, why_bytes);
+        }
+    }
+    if (status != MPINPU_OK) {
+        if (!groups_any(engine)) {
+            hccl_device_close(engine);
+        }
+        return status;
+    }
+    match->users++;
+    comm->group = match;
+    return MPINPU_OK;
+}
+
+void hccl_group_leave(engine_comm_t *comm)
+{
+    engine_t *engine = comm->engine;
+    hccl_group_t *group = comm->group;
+
+    comm->group = NULL;
+    if (group == NULL || --group->users > 0 || !group->failed) {
+        return;
+    }
+    group_end(engine, group);
+}
+
+void hccl_groups_close(engine_t *engine)
+{
+    for (int g = 0; g < HCCL_GROUPS_MAX; g++) {
+        if (engine->groups[g].id != 0) {
+            group_end(engine, &engine->groups[g]);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine on NPUs: its start in a process, and the way of a call. */
+#include "config.h" /* _GNU_SOURCE: environ */
+
+#include "engine/hccl/hccl.h"
+
+#include "transport/log.h"
+#include "transport/transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static void why_set(engine_t *engine, const char *text)
+{
+    (void)snprintf(engine->why, sizeof engine->why, "%.*s", HCCL_WHY_BYTES - 1, text);
+}
+
+/* Keeps the first complaint: HCCL would fail with the value. */
+static void environment_complain(void *context, const char *sentence)
+{
+    engine_t *engine = context;
+
+    log_info("%s", sentence);
+    if (engine->why[0] == '\0') {
+        why_set(engine, sentence);
+    }
+}
+
+static mpinpu_status_t environment_open(engine_t *engine)
+{
+    hccl_environment_parse(&engine->environment, environ, engine->product, environment_complain, engine);
+    if (engine->environment.wrong > 0) {
+        return MPINPU_ERR_INVALID;
+    }
+    engine->why[0] = '\0';
+    return MPINPU_OK;
+}
+
+/* The device by the map or the local rank, unless the application has one. */
+static mpinpu_status_t device_choose(engine_t *engine)
+{
+    const int rank = engine->config.local_rank;
+    uint8_t list[ATLAS_DEVICES_MAX];
+
+    if (engine->cann.aclrtGetDevice(&engine->device) == ACL_SUCCESS) {
+        engine->device_given = true;
+        return MPINPU_OK;
+    }
+    (void)engine->cann.aclGetRecentErrMsg(); /* the answer to a question */
+    if (rank < 0) {
+        why_set(engine, "the launcher does not tell which rank of its host this is");
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    if (engine->config.npu.map != NULL) {
+        const unsigned count = hccl_device_list(engine->config.npu.map, false, list);
+        if ((unsigned)rank >= count) {
+            (void)snprintf(engine->why, sizeof engine->why, "MPINPU_DEVICE_MAP names no device for rank %d of its host",
+                           rank);
+            return MPINPU_ERR_UNSUPPORTED;
+        }
+        engine->device = list[rank];
+    } else {
+        engine->device = rank % (int32_t)engine->cann.devices;
+    }
+    return MPINPU_OK;
+}
+
+/* The number that the server gives it. */
+static mpinpu_status_t device_number(engine_t *engine)
+{
+    const char *visible = hccl_environment_text(&engine->environment, HCCL_VARIABLE_RT_VISIBLE_DEVICES);
+    uint8_t list[ATLAS_DEVICES_MAX];
+    const unsigned count = visible[0] != '\0' ? hccl_device_list(visible, true, list) : 0;
+
+    if (engine->device < 0 || engine->device >= (int32_t)engine->cann.devices || engine->device >= ATLAS_DEVICES_MAX) {
+        (void)snprintf(engine->why, sizeof engine->why, "it is to drive NPU %d of %u", engine->device,
+                       engine->cann.devices);
+        return MPINPU_ERR_INVALID;
+    }
+    engine->physical = (uint32_t)engine->device < count ? list[engine->device] : (uint32_t)engine->device;
+    /* With a list of its own each rank may see another part of the server's devices. */
+    if (count == 0 && !engine->device_given && engine->config.npu.map == NULL &&
+        engine->config.local_ranks > (int)engine->cann.devices) {
+        (void)snprintf(engine->why, sizeof engine->why, "its host has %u NPUs for %d ranks", engine->cann.devices,
+                       engine->config.local_ranks);
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    return MPINPU_OK;
+}
+
+static void memory_choose(engine_t *engine)
+{
+    const engine_npu_t *npu = &engine->config.npu;
+    size_t bytes = npu->chunk_bytes > 0 ? npu->chunk_bytes : HCCL_CHUNK_DEFAULT;
+
+    bytes = bytes < HCCL_CHUNK_LEAST ? HCCL_CHUNK_LEAST : bytes;
+    engine->slot_bytes = (bytes + 63) / 64 * 64;
+    engine->slots = npu->depth > 0 ? npu->depth : HCCL_SLOTS_DEFAULT;
+    engine->slots = engine->slots < ENCODE_ROUNDS_MAX ? ENCODE_ROUNDS_MAX : engine->slots;
+    engine->slots = engine->slots > HCCL_SLOTS_MAX ? HCCL_SLOTS_MAX : engine->slots;
+}
+
+static mpinpu_status_t engine_start(engine_t *engine)
+{
+    char why[HCCL_SAID_BYTES] = "";
+    mpinpu_status_t status = cann_open(&engine->cann, why, sizeof why);
+
+    if (status == MPINPU_OK) {
+        status = cann_start(&engine->cann, why, sizeof why);
+    }
+    if (status == MPINPU_OK) {
+        engine->version = atlas_version(engine->cann.version);
+        engine->product = atlas_product_find(engine->cann.soc, why, sizeof why);
+        status = engine->product != NULL ? MPINPU_OK : MPINPU_ERR_UNSUPPORTED;
+    }
+    if (status != MPINPU_OK) {
+        log_debug("no NPU: %s", why);
+        why_set(engine, why);
+        return status;
+    }
+    status = environment_open(engine);
+    if (status == MPINPU_OK) {
+        status = device_choose(engine);
+    }
+    return status == MPINPU_OK ? device_number(engine) : status;
+}
+
+static void hccl_close(engine_t *engine)
+{
+    aclrtContext saved;
+
+    if (engine == NULL) {
+        return;
+    }
+    if (engine->npu.context != NULL) {
+        (void)hccl_device_enter(engine, &saved);
+        hccl_groups_close(engine);
+        hccl_device_reset(engine);
+        hccl_device_leave(engine, saved);
+    }
+    (void)pthread_mutex_destroy(&engine->lock);
+    free(engine);
+}
+
+static mpinpu_status_t hccl_open(const engine_config_t *config, engine_t **engine)
+{
+    engine_t *made = calloc(1, sizeof *made);
+
+    if (made == NULL) {
+        return MPINPU_ERR_NO_MEMORY;
+    }
+    if (pthread_mutex_init(&made->lock, NULL) != 0) {
+        free(made);
+        return MPINPU_ERR_NO_MEMORY;
+    }
+    made->config = *config;
+    memory_choose(made);
+    made->status = engine_start(made);
+    made->host = transport_host_digest();
+    if (made->status == MPINPU_OK &&
+        getrandom(&made->process, sizeof made->process, 0) != (ssize_t)sizeof made->process) {
+        why_set(made, "no random number to tell processes apart");
+        made->status = MPINPU_ERR_UNSUPPORTED;
+    }
+    *engine = made;
+    return MPINPU_OK;
+}
+
+static bool hccl_ready(const engine_t *engine)
+{
+    return engine->status == MPINPU_OK;
+}
+
+static bool hccl_supports(const engine_t *engine, dtype_t dtype, op_t op)
+{
+    encode_device_t device = {0};
+
+    if (engine->status != MPINPU_OK) {
+        return false;
+    }
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        for (int o = 0; o < OP_COUNT; o++) {
+            if (atlas_serves(engine->product, engine->version, COLLECTIVE_ALLREDUCE, (dtype_t)d, (op_t)o)) {
+                device.reduces[d] = (uint16_t)(device.reduces[d] | 1U << o);
+            }
+        }
+        device.wraps[d] = UINT16_MAX;
+    }
+    return encoding_find(&device, dtype, op, 2, ENCODE_LIKE_HOST) != NULL;
+}
+
+/* The device for this call. Where threads may call at once, ranks could take their devices for different communicators
+   and wait for each other for ever: so nobody waits for a device, and if not all ranks have theirs, none uses it. */
+static bool device_take(engine_comm_t *comm)
+{
+    engine_t *engine = comm->engine;
+
+    if (!comm->vote) {
+        pthread_mutex_lock(&engine->lock);
+        return true;
+    }
+    const bool taken = pthread_mutex_trylock(&engine->lock) == 0;
+    bool all = taken;
+    char why[HCCL_WHY_BYTES];
+    if (hccl_agree(comm, taken ? MPINPU_OK : MPINPU_ERR_UNSUPPORTED, "", why, sizeof why) != MPINPU_OK) {
+        all = false;
+    }
+    if (taken && !all) {
+        pthread_mutex_unlock(&engine->lock);
+    }
+    return all;
+}
+
+/* With the device: makes the group where there is none yet. */
+static bool comm_prepare(engine_comm_t *comm)
+{
+    char why[256] = "";
+
+    if (comm->group != NULL) {
+        return true;
+    }
+    mpinpu_status_t status = hccl_group_make(comm, why, sizeof why);
+    if (status == MPINPU_OK) {
+        log_info("%u NPUs serve a communicator of %u ranks", comm->size, comm->size);
+        return true;
+    }
+    comm->refused = true;
+    if (comm->rank == 0) {
+        log_warn("the NPUs do not serve a communicator of %u ranks, the host CPUs do it instead: %s", comm->size, why);
+    }
+    return false;
+}
+
+static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collective)
+{
+    engine_t *engine = comm->engine;
+    hccl_plan_t plan;
+
+    /* Only now is it known what wraps. */
+    if (!comm_prepare(comm) || !hccl_plan_make(comm, collective, &plan)) {
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    mpinpu_status_t status = comm->group->failed ? MPINPU_ERR_DEVICE : hccl_staging_run(comm, collective, &plan);
+    if (status != MPINPU_OK) {
+        log_warn("%s failed on the NPUs: %s", collective_kind_name(collective->kind),
+                 comm->group->failed ? "its HCCL communicator broke before" : engine->said);
+        comm->group->failed = true;
+        comm->status = status;
+        hccl_device_abandon(engine);
+        (void)hccl_device_open(engine); /* for other communicators; where that fails, they fail too */
+    }
+    return status;
+}
+
+static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collective)
+{
+    engine_t *engine = comm->engine;
+    aclrtContext saved;
+    hccl_plan_t plan;
+
+    if (comm->status != MPINPU_OK) {
+        return comm->status;
+    }
+    if (comm->refused || !hccl_plan_make(comm, collective, &plan)) {
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    if (comm->group == NULL && comm->calls < engine->config.npu.after) {
+        comm->calls++;
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    if (!device_take(comm)) {
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    mpinpu_status_t status = hccl_device_enter(engine, &saved);
+    if (status == MPINPU_OK) {
+        status = comm_run(comm, collective);
+        hccl_device_leave(engine, saved);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+static void hccl_describe(engine_t *engine, void (*line)(void *context, const char *text), void *context)
+{
+    char text[256];
+
+    cann_describe(&engine->cann, line, context);
+    if (engine->status != MPINPU_OK) {
+        (void)snprintf(text, sizeof text, "the NPU engine cannot run here: %s", engine->why);
+    } else {
+        (void)snprintf(text, sizeof text, "%s: this process would drive NPU %u", engine->product->name,
+                       engine->physical);
+    }
+    line(context, text);
+}
+
+const engine_vtable_t engine_hccl = {
+    .name = "hccl",
+    .open = hccl_open,
+    .close = hccl_close,
+    .ready = hccl_ready,
+    .comm_open = hccl_comm_open,
+    .comm_close = hccl_comm_close,
+    .supports = hccl_supports,
+    .run = hccl_run,
+    .describe = hccl_describe,
+};

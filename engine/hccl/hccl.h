@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The NPU engine's own objects, shared by the files of this folder. One process drives one device. */
+#ifndef ENGINE_HCCL_HCCL_H
+#define ENGINE_HCCL_HCCL_H
+
+#include "engine/engine.h"
+#include "engine/hccl/atlas.h"
+#include "engine/hccl/cann.h"
+#include "engine/hccl/encode.h"
+#include "engine/hccl/environment.h"
+
+#include <pthread.h>
+
+enum {
+    HCCL_WHY_BYTES = 112,     /* of a rank's reason, as others hear it */
+    HCCL_SAID_BYTES = 512,    /* of a failure, as the log has it */
+    HCCL_GROUPS_MAX = 8,      /* HCCL communicators at a time: each takes 2 * HCCL_BUFFSIZE of device memory */
+    HCCL_SLOTS_DEFAULT = 4,   /* chunks on their way at once */
+    HCCL_SLOTS_MAX = 64,      /* HCCL_DEPTH's most */
+    HCCL_CHUNK_LEAST = 65536, /* bytes */
+    HCCL_CHUNK_DEFAULT = 4 << 20,
+    HCCL_STATE_PART = 4 /* the state between rounds takes at most this part of a chunk */
+};
+
+/* The streams of the device: one for each stage, so that the stages of neighbouring chunks overlap. */
+typedef enum hccl_stage { HCCL_STAGE_IN, HCCL_STAGE_REDUCE, HCCL_STAGE_OUT, HCCL_STAGE_COUNT } hccl_stage_t;
+
+/* The memory of a chunk on its way, and how far it is. */
+typedef struct hccl_slot {
+    void *host_in;    /* pinned; what goes to the device */
+    void *host_out;   /* pinned; what comes back */
+    void *device_in;  /* input of the collective */
+    void *device_out; /* its result */
+    void *state;      /* between the rounds of an encoding */
+    aclrtEvent done[HCCL_STAGE_COUNT];
+} hccl_slot_t;
+
+/* The device while it is in use. Under the engine's lock. */
+typedef struct hccl_device {
+    bool set;             /* by us, to be reset */
+    aclrtContext context; /* all calls of the engine are made under it; NULL: none yet */
+    bool open;            /* streams, events and memory are there */
+    aclrtStream streams[HCCL_STAGE_COUNT];
+    hccl_slot_t slots[HCCL_SLOTS_MAX];
+} hccl_device_t;
+
+/* An HCCL communicator. Shared by the communicators of the same processes in the same order, and kept when none is
+ * left.
+ */
+typedef struct hccl_group {
+    uint64_t id;         /* the same on all ranks; 0: an unused entry */
+    uint32_t size;       /* processes, */
+    uint64_t *processes; /* in the order of the HCCL ranks */
+    HcclComm comm;
+    unsigned users;
+    bool failed;                 /* a collective on it failed: no more can be done */
+    uint16_t wraps[DTYPE_COUNT]; /* see encode_device_t */
+} hccl_group_t;
+
+/* The engine in this process. */
+struct engine {
+    engine_config_t config;
+    mpinpu_status_t status; /* why it cannot run here, or MPINPU_OK */
+    char why[HCCL_WHY_BYTES];
+    cann_t cann;
+    const atlas_product_t *product;
+    unsigned version; /* of CANN, as ATLAS_VERSION */
+    hccl_environment_t environment;
+    uint64_t host;        /* digest of the host */
+    uint64_t process;     /* random */
+    int32_t device;       /* as this process numbers devices, */
+    uint32_t physical;    /* and as the server does */
+    bool device_given;    /* the application has set it */
+    uint32_t slots;       /* chunks on their way at once */
+    size_t slot_bytes;    /* a multiple of 64 */
+    pthread_mutex_t lock; /* the device: all its collectives are issued, and all that is below changed, under it */
+    char said[HCCL_SAID_BYTES]; /* the last failure, in words */
+    hccl_device_t npu;
+    hccl_group_t groups[HCCL_GROUPS_MAX];
+};
+
+/* A communicator's state. One caller at a time. */
+struct engine_comm {
+    engine_t *engine;
+    engine_exchange_t exchange;
+    uint32_t rank;
+    uint32_t size;
+    bool vote;              /* threads of some rank may call at once: the ranks vote before each use of the devices */
+    mpinpu_status_t status; /* not MPINPU_OK once a device collective failed */
+    bool refused;           /* no HCCL communicator could be made: the host engine does it all */
+    unsigned calls;         /* eligible ones before the HCCL communicator is made */
+    atlas_devices_t devices;
+    uint32_t *order;     /* the rank here of each HCCL rank */
+    uint32_t place;      /* this rank's HCCL rank */
+    uint64_t *processes; /* of each HCCL rank */
+    hccl_group_t *group;
+    uint64_t *blocks; /* counts and places of HcclReduceScatterV, 2 * size a slot */
+};
+
+/* --- agree.c --- */
+
+mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchange, engine_comm_t **comm, char *why,
+                               size_t why_bytes);
+void hccl_comm_close(engine_comm_t *comm);
+
+/* --- device.c: all under the engine's lock --- */
+
+/* MPINPU_OK for ACL_SUCCESS; else a status that is neither that nor MPINPU_ERR_UNSUPPORTED, and engine->said says what
+   failed. */
+mpinpu_status_t hccl_acl_check(engine_t *engine, const char *what, aclError code);
+mpinpu_status_t hccl_check(engine_t *engine, const char *what, HcclResult code);
+
+/* Makes the device ready, unless it is: context, streams, events, memory. engine->said on failure. */
+mpinpu_status_t hccl_device_open(engine_t *engine);
+/* Gives streams, events and memory back and ends what still runs; the device stays this process's. */
+void hccl_device_close(engine_t *engine);
+/* And gives up the device. No HCCL communicator may be left. */
+void hccl_device_reset(engine_t *engine);
+
+/* Ends what still runs on the device and may never be done; hccl_device_open makes it ready again. */
+void hccl_device_abandon(engine_t *engine);
+
+/* Between these the calling thread has the device's context; *saved is its own if that is another, and put back. A
+   thread that had none keeps the device's. */
+mpinpu_status_t hccl_device_enter(engine_t *engine, aclrtContext *saved);
+void hccl_device_leave(engine_t *engine, aclrtContext saved);
+
+/* Waits until the slot's chunk has passed the stage; the host MPI is driven meanwhile. `comm` may be NULL. */
+mpinpu_status_t hccl_device_wait(engine_t *engine, HcclComm comm, const hccl_slot_t *slot, hccl_stage_t stage);
+
+/* To be called when all work is done: MPINPU_OK if none of it failed. */
+mpinpu_status_t hccl_device_finish(engine_t *engine);
+
+/* --- wire.c --- */
+
+/* The vendor's numbers of what goes over the wire: int8, int16, int32, int64, float16, bfloat16, float32, float64 and
+   their unsigned; SUM, PROD, MIN, MAX. */
+HcclDataType hccl_wire_type(dtype_t dtype);
+HcclReduceOp hccl_wire_op(op_t op);
+
+/* What the devices of the communicator reduce in the function of a kind; before there is a group all integers are taken
+   to wrap. */
+encode_device_t hccl_wire_device(const engine_comm_t *comm, collective_kind_t kind);
+
+/* --- group.c, trial.c --- */
+
+/* Finds or makes the HCCL communicator: collective, under the lock. All ranks get MPINPU_OK, or all the same error,
+   with `why` naming the first rank that had it; then no group is left behind. */
+mpinpu_status_t hccl_group_make(engine_comm_t *comm, char *why, size_t why_bytes);
+/* The communicator no longer uses its group. */
+void hccl_group_leave(engine_comm_t *comm);
+/* Destroys all, at the end. */
+void hccl_groups_close(engine_t *engine);
+
+/* Tries a new group by small collectives of each kind: issues them, then waits and judges. Local; all ranks call both,
+   the second only if the first went well on all. Fills in group->wraps. */
+mpinpu_status_t hccl_trial_issue(engine_comm_t *comm, hccl_group_t *group);
+mpinpu_status_t hccl_trial_judge(engine_comm_t *comm, hccl_group_t *group);
+
+/* All ranks' words and the first that is not well: MPINPU_OK, or that rank's status and `why` with its reason, `said`
+   there. */
+mpinpu_status_t hccl_agree(const engine_comm_t *comm, mpinpu_status_t status, const char *said, char *why,
+                           size_t why_bytes);
+
+/* --- staging.c --- */
+
+/* How a collective is done. The same on all ranks. */
+typedef enum hccl_shape {
+    HCCL_SHAPE_ALLREDUCE, /* of the whole vector, whatever the kind */
+    HCCL_SHAPE_SCATTER,   /* equal blocks */
+    HCCL_SHAPE_SCATTER_V
+} hccl_shape_t;
+
+typedef struct hccl_plan {
+    hccl_shape_t shape;
+    const encoding_t *encoding;
+    size_t count; /* elements of the vector (allreduce), of a block (scatter) */
+    size_t chunk; /* elements of them in one chunk; of all blocks together for scatter_v */
+    size_t chunks;
+} hccl_plan_t;
+
+/* False where the devices cannot do it. Pure. */
+bool hccl_plan_make(const engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan);
+
+/* Runs it, under the lock; engine->said on failure. */
+mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan);
+
+#endif

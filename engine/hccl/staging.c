@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Host buffers: chunk by chunk encoded into pinned memory, to the device, reduced, back, and decoded. Each stage has a
+   stream, and events lead a chunk from one to the next, so that the stages of neighbouring chunks overlap. The order in
+   which the collectives are issued follows from the plan alone, so it is the same on all ranks. */
+#include "engine/hccl/hccl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A vector goes in at least so many chunks, if these are large enough to be worth it. */
+enum { CHUNKS_WANTED = 4, CHUNK_WORTH = 1 << 20 };
+
+/* --- the plan --- */
+
+static bool counts_equal(const collective_t *collective, uint32_t size)
+{
+    for (uint32_t r = 1; r < size; r++) {
+        if (collective->counts[r] != collective->counts[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t counts_total(const collective_t *collective, uint32_t size)
+{
+    size_t total = 0;
+
+    if (collective->kind == COLLECTIVE_ALLREDUCE) {
+        return collective->count;
+    }
+    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
+        return collective->count * size;
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        total += (size_t)collective->counts[r];
+    }
+    return total;
+}
+
+static size_t counts_least(const collective_t *collective, uint32_t size)
+{
+    int least = collective->counts[0];
+
+    for (uint32_t r = 1; r < size; r++) {
+        least = collective->counts[r] < least ? collective->counts[r] : least;
+    }
+    return (size_t)least;
+}
+
+/* The elements of a chunk of a vector of `total`: as many as fit, or fewer so that chunks overlap. */
+static size_t chunk_elements(const engine_t *engine, const encoding_t *encoding, size_t total)
+{
+    size_t wire = 1;
+    size_t state = encoding_state_bytes(encoding, 1);
+
+    for (unsigned r = 0; r < encoding->rounds; r++) {
+        size_t bytes = encoding_wire_bytes(encoding, r, 1);
+        wire = bytes > wire ? bytes : wire;
+    }
+    size_t most = engine->slot_bytes / wire;
+    if (state > 0 && engine->slot_bytes / HCCL_STATE_PART / state < most) {
+        most = engine->slot_bytes / HCCL_STATE_PART / state;
+    }
+    size_t wanted = total / CHUNKS_WANTED + 1;
+    wanted = wanted < CHUNK_WORTH / wire ? CHUNK_WORTH / wire : wanted;
+    return wanted < most ? wanted : most;
+}
+
+static unsigned encode_options(const engine_comm_t *comm)
+{
+    const engine_config_t *config = &comm->engine->config;
+
+    return ENCODE_LIKE_HOST | (config->reproducible || config->npu.fp64_exact ? ENCODE_EXACT : 0U);
+}
+
+static bool plan_shape(const engine_comm_t *comm, const collective_t *collective, hccl_shape_t shape, hccl_plan_t *plan)
+{
+    static const collective_kind_t kinds[] = {
+        [HCCL_SHAPE_ALLREDUCE] = COLLECTIVE_ALLREDUCE,
+        [HCCL_SHAPE_SCATTER] = COLLECTIVE_REDUCE_SCATTER_BLOCK,
+        [HCCL_SHAPE_SCATTER_V] = COLLECTIVE_REDUCE_SCATTER,
+    };
+    const encode_device_t device = hccl_wire_device(comm, kinds[shape]);
+    const size_t size = comm->size;
+    const size_t total = counts_total(collective, comm->size);
+
+    plan->shape = shape;
+    plan->encoding = encoding_find(&device, collective->dtype, collective->op, comm->size, encode_options(comm));
+    if (plan->encoding == NULL || (plan->encoding->rounds > 1 && !comm->engine->config.npu.fp64) ||
+        (shape == HCCL_SHAPE_SCATTER_V && comm->engine->cann.HcclReduceScatterV == NULL)) {
+        return false;
+    }
+    plan->count = total;
+    plan->chunk = chunk_elements(comm->engine, plan->encoding, total);
+    if (shape == HCCL_SHAPE_SCATTER) {
+        plan->count = total / size;
+        plan->chunk /= size;
+    } else if (shape == HCCL_SHAPE_SCATTER_V) {
+        /* Each block is cut into as many pieces as there are chunks, some longer by one element than others. */
+        plan->chunk = plan->chunk < 2 * size ? 0 : plan->chunk - size;
+    }
+    if (plan->chunk == 0) {
+        return false;
+    }
+    plan->chunks = (plan->count + plan->chunk - 1) / plan->chunk;
+    /* A rank whose count is 0 would leave HCCL at once, and the others waiting. */
+    return shape != HCCL_SHAPE_SCATTER_V || counts_least(collective, comm->size) >= plan->chunks;
+}
+
+bool hccl_plan_make(const engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan)
+{
+    const bool scatter = collective->kind != COLLECTIVE_ALLREDUCE;
+    const bool equal =
+        collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK || (scatter && counts_equal(collective, comm->size));
+
+    if (scatter && plan_shape(comm, collective, equal ? HCCL_SHAPE_SCATTER : HCCL_SHAPE_SCATTER_V, plan)) {
+        return true;
+    }
+    return plan_shape(comm, collective, HCCL_SHAPE_ALLREDUCE, plan);
+}
+
+/* --- its pieces --- */
+
+/* A run of elements of the vector. */
+typedef struct piece {
+    size_t at;
+    size_t count;
+} piece_t;
+
+typedef struct staging {
+    engine_comm_t *comm;
+    engine_t *engine;
+    const collective_t *collective;
+    const hccl_plan_t *plan;
+    encode_ranks_t ranks;
+    size_t element;
+    piece_t mine; /* this rank's result, of the vector */
+    char *result; /* where its first element goes */
+} staging_t;
+
+static size_t block_count(const collective_t *collective, uint32_t rank)
+{
+    return collective->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)collective->counts[rank] : collective->count;
+}
+
+/* Where the block of a rank begins in the vector. */
+static size_t block_start(const collective_t *collective, uint32_t rank)
+{
+    size_t start = 0;
+
+    if (collective->kind != COLLECTIVE_REDUCE_SCATTER) {
+        return collective->kind == COLLECTIVE_ALLREDUCE ? 0 : collective->count * rank;
+    }
+    for (uint32_t r = 0; r < rank; r++) {
+        start += (size_t)collective->counts[r];
+    }
+    return start;
+}
+
+/* The pieces of a chunk: one, or one of each block, in the order of the HCCL ranks. */
+static uint32_t piece_count(const staging_t *staging)
+{
+    return staging->plan->shape == HCCL_SHAPE_ALLREDUCE ? 1 : staging->comm->size;
+}
+
+static piece_t piece_get(const staging_t *staging, size_t chunk, uint32_t number)
+{
+    const hccl_plan_t *plan = staging->plan;
+    const size_t first = chunk * plan->chunk;
+    const size_t left = first < plan->count ? plan->count - first : 0;
+    piece_t piece = {.at = first, .count = left < plan->chunk ? left : plan->chunk};
+
+    if (plan->shape == HCCL_SHAPE_ALLREDUCE) {
+        return piece;
+    }
+    const uint32_t rank = staging->comm->order[number];
+    const size_t start = block_start(staging->collective, rank);
+    if (plan->shape == HCCL_SHAPE_SCATTER_V) {
+        const size_t count = block_count(staging->collective, rank);
+        const size_t each = count / plan->chunks;
+        const size_t longer = count % plan->chunks;
+        piece.at = chunk * each + (chunk < longer ? chunk : longer);
+        piece.count = each + (chunk < longer ? 1 : 0);
+    }
+    piece.at += start;
+    return piece;
+}
+
+static size_t chunk_count(const staging_t *staging, size_t chunk)
+{
+    size_t count = 0;
+
+    for (uint32_t p = 0; p < piece_count(staging); p++) {
+        count += piece_get(staging, chunk, p).count;
+    }
+    return count;
+}
+
+/* --- the rounds of a chunk --- */
+
+/* Whether the round moves the collective itself, and is no allreduce before it. */
+static bool round_last(const staging_t *staging, unsigned round)
+{
+    return round + 1 == staging->plan->encoding->rounds;
+}
+
+static void chunk_encode(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    const encoding_t *encoding = staging->plan->encoding;
+    char *wire = slot->host_in;
+    char *state = slot->state;
+
+    for (uint32_t p = 0; p < piece_count(staging); p++) {
+        const piece_t piece = piece_get(staging, chunk, p);
+        encoding_encode(encoding, round, &staging->ranks,
+                        (const char *)staging->collective->send + piece.at * staging->element, state, wire,
+                        piece.count);
+        wire += encoding_wire_bytes(encoding, round, piece.count);
+        state += encoding_state_bytes(encoding, piece.count);
+    }
+}
+
+/* The collective of a chunk, on the device. */
+static mpinpu_status_t chunk_reduce(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    engine_t *engine = staging->engine;
+    const cann_t *cann = &engine->cann;
+    const encoding_t *encoding = staging->plan->encoding;
+    const HcclDataType type = hccl_wire_type(encoding->round[round].dtype);
+    const HcclReduceOp op = hccl_wire_op(encoding->round[round].op);
+    const HcclComm comm = staging->comm->group->comm;
+    const aclrtStream stream = engine->npu.streams[HCCL_STAGE_REDUCE];
+    const uint32_t place = staging->comm->place;
+
+    if (!round_last(staging, round) || staging->plan->shape == HCCL_SHAPE_ALLREDUCE) {
+        const size_t count = encoding_wire_count(encoding, round, chunk_count(staging, chunk));
+        return hccl_check(engine, "HcclAllReduce",
+                          cann->HcclAllReduce(slot->device_in, slot->device_out, count, type, op, comm, stream));
+    }
+    if (staging->plan->shape == HCCL_SHAPE_SCATTER) {
+        const size_t count = encoding_wire_count(encoding, round, piece_get(staging, chunk, place).count);
+        return hccl_check(engine, "HcclReduceScatter",
+                          cann->HcclReduceScatter(slot->device_in, slot->device_out, count, type, op, comm, stream));
+    }
+    uint64_t *counts = staging->comm->blocks + (size_t)(slot - engine->npu.slots) * 2 * staging->comm->size;
+    uint64_t *places = counts + staging->comm->size;
+    uint64_t at = 0;
+    for (uint32_t p = 0; p < staging->comm->size; p++) {
+        counts[p] = encoding_wire_count(encoding, round, piece_get(staging, chunk, p).count);
+        places[p] = at;
+        at += counts[p];
+    }
+    return hccl_check(engine, "HcclReduceScatterV",
+                      cann->HcclReduceScatterV(slot->device_in, counts, places, slot->device_out, counts[place], type,
+                                               op, comm, stream));
+}
+
+/* Elements that come back. */
+static size_t chunk_received(const staging_t *staging, size_t chunk, unsigned round)
+{
+    if (!round_last(staging, round) || staging->plan->shape == HCCL_SHAPE_ALLREDUCE) {
+        return chunk_count(staging, chunk);
+    }
+    return piece_get(staging, chunk, staging->comm->place).count;
+}
+
+static mpinpu_status_t stage_end(engine_t *engine, const hccl_slot_t *slot, hccl_stage_t stage)
+{
+    const cann_t *cann = &engine->cann;
+    mpinpu_status_t status = hccl_acl_check(engine, "aclrtRecordEvent",
+                                            cann->aclrtRecordEvent(slot->done[stage], engine->npu.streams[stage]));
+
+    if (status == MPINPU_OK && stage + 1 < HCCL_STAGE_COUNT) {
+        status = hccl_acl_check(engine, "aclrtStreamWaitEvent",
+                                cann->aclrtStreamWaitEvent(engine->npu.streams[stage + 1], slot->done[stage]));
+    }
+    return status;
+}
+
+/* Starts a round of a chunk: in, reduced, back. */
+static mpinpu_status_t chunk_issue(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    engine_t *engine = staging->engine;
+    const cann_t *cann = &engine->cann;
+    const encoding_t *encoding = staging->plan->encoding;
+    const size_t room = engine->slot_bytes;
+    const size_t in = encoding_wire_bytes(encoding, round, chunk_count(staging, chunk));
+    const size_t out = encoding_wire_bytes(encoding, round, chunk_received(staging, chunk, round));
+
+    chunk_encode(staging, slot, chunk, round);
+    mpinpu_status_t status =
+        hccl_acl_check(engine, "aclrtMemcpyAsync to the device",
+                       cann->aclrtMemcpyAsync(slot->device_in, room, slot->host_in, in, ACL_MEMCPY_HOST_TO_DEVICE,
+                                              engine->npu.streams[HCCL_STAGE_IN]));
+    if (status == MPINPU_OK) {
+        status = stage_end(engine, slot, HCCL_STAGE_IN);
+    }
+    if (status == MPINPU_OK) {
+        status = chunk_reduce(staging, slot, chunk, round);
+    }
+    if (status == MPINPU_OK) {
+        status = stage_end(engine, slot, HCCL_STAGE_REDUCE);
+    }
+    if (status == MPINPU_OK) {
+        status = hccl_acl_check(engine, "aclrtMemcpyAsync to the host",
+                                cann->aclrtMemcpyAsync(slot->host_out, room, slot->device_out, out,
+                                                       ACL_MEMCPY_DEVICE_TO_HOST, engine->npu.streams[HCCL_STAGE_OUT]));
+    }
+    return status == MPINPU_OK ? stage_end(engine, slot, HCCL_STAGE_OUT) : status;
+}
+
+static void state_decode(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    encoding_decode(staging->plan->encoding, round, &staging->ranks, slot->host_out, slot->state, NULL,
+                    chunk_count(staging, chunk));
+}
+
+/* What of the chunk is this rank's goes to the user. */
+static void result_decode(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    const encoding_t *encoding = staging->plan->encoding;
+    const bool whole = staging->plan->shape == HCCL_SHAPE_ALLREDUCE;
+    const uint32_t number = whole ? 0 : staging->comm->place;
+    piece_t piece = piece_get(staging, chunk, number);
+    size_t state = 0; /* elements before it in the chunk, */
+    size_t wire = 0;  /* and in what came back */
+
+    for (uint32_t p = 0; p < number; p++) {
+        state += piece_get(staging, chunk, p).count;
+    }
+    if (whole) {
+        const size_t from = piece.at > staging->mine.at ? piece.at : staging->mine.at;
+        const size_t ends[] = {piece.at + piece.count, staging->mine.at + staging->mine.count};
+        const size_t to = ends[0] < ends[1] ? ends[0] : ends[1];
+        if (from >= to) {
+            return;
+        }
+        state = wire = from - piece.at;
+        piece = (piece_t){.at = from, .count = to - from};
+    }
+    encoding_decode(encoding, round, &staging->ranks,
+                    (const char *)slot->host_out + encoding_wire_bytes(encoding, round, wire),
+                    (char *)slot->state + encoding_state_bytes(encoding, state),
+                    staging->result + (piece.at - staging->mine.at) * staging->element, piece.count);
+}
+
+static mpinpu_status_t chunk_finish(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    mpinpu_status_t status = hccl_device_wait(staging->engine, staging->comm->group->comm, slot, HCCL_STAGE_OUT);
+
+    if (status == MPINPU_OK) {
+        (round_last(staging, round) ? result_decode : state_decode)(staging, slot, chunk, round);
+    }
+    return status;
+}
+
+/* At each tick a chunk enters, and the chunks before it go on: from round to round, and out, each `lag` ticks behind.
+ */
+static mpinpu_status_t staging_pipeline(const staging_t *staging)
+{
+    const hccl_plan_t *plan = staging->plan;
+    hccl_slot_t *slots = staging->engine->npu.slots;
+    const uint32_t nslots = staging->engine->slots;
+    const unsigned rounds = plan->encoding->rounds;
+    const size_t lag = nslots / rounds;
+    mpinpu_status_t status = MPINPU_OK;
+
+    for (size_t tick = 0; tick < plan->chunks + lag * rounds && status == MPINPU_OK; tick++) {
+        for (unsigned round = rounds + 1; round-- > 0 && status == MPINPU_OK;) {
+            const size_t chunk = tick - lag * round; /* to begin this round, or at the end of the last */
+            if (tick < lag * round || chunk >= plan->chunks) {
+                continue;
+            }
+            const hccl_slot_t *slot = &slots[chunk % nslots];
+            if (round > 0) {
+                status = chunk_finish(staging, slot, chunk, round - 1);
+            }
+            if (status == MPINPU_OK && round < rounds) {
+                status = chunk_issue(staging, slot, chunk, round);
+            }
+        }
+    }
+    return status == MPINPU_OK ? hccl_device_finish(staging->engine) : status;
+}
+
+/* In place, a result that is written at the front would meet input that is still to be read: where blocks differ in
+   length it is put over this rank's own block first, whose input is read by then. */
+mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan)
+{
+    const bool allreduce = collective->kind == COLLECTIVE_ALLREDUCE;
+    staging_t staging = {
+        .comm = comm,
+        .engine = comm->engine,
+        .collective = collective,
+        .plan = plan,
+        .ranks = {.count = comm->size, .place = comm->rank},
+        .element = dtype_size(collective->dtype),
+        .mine = {.at = allreduce ? 0 : block_start(collective, comm->rank),
+                 .count = block_count(collective, comm->rank)},
+        .result = collective->recv,
+    };
+    const bool aside = plan->shape == HCCL_SHAPE_SCATTER_V && collective->send == collective->recv;
+
+    if (aside) {
+        staging.result += staging.mine.at * staging.element;
+    }
+    mpinpu_status_t status = staging_pipeline(&staging);
+    if (status == MPINPU_OK && aside) {
+        memmove(collective->recv, staging.result, staging.mine.count * staging.element);
+    }
+    return status;
+}
