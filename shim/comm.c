@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+/* What processes offer to communicators: see engine_config_t. */
+enum { OFFER_NPU = 1 };
+
 /* Ranks of this job on this host, as the launcher says, else all of them. */
 static int process_local_ranks(void)
 {
@@ -16,7 +19,53 @@ static int process_local_ranks(void)
     return ranks >= 1 && ranks <= process.size ? (int)ranks : process.size;
 }
 
-/* Opens the engine; with process.lock held. */
+/* This rank's number on its host, as the launcher says; -1 where it does not. */
+static int process_local_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMIX_LOCAL_RANK",
+                                        "SLURM_LOCALID"};
+
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        const char *text = getenv(names[n]);
+        if (text != NULL && text[0] >= '0' && text[0] <= '9') {
+            return (int)strtol(text, NULL, 10);
+        }
+    }
+    return -1;
+}
+
+static engine_npu_t process_npu_config(void)
+{
+    const settings_t *settings = &process.settings;
+    const bool mapped = settings_get(settings, SETTING_DEVICE_MAP) == SETTING_DEVICE_MAP_DEVICES;
+
+    return (engine_npu_t){
+        .after = (unsigned)settings_get(settings, SETTING_HCCL_AFTER),
+        .chunk_bytes = (size_t)settings_get(settings, SETTING_HCCL_CHUNK_BYTES),
+        .depth = (unsigned)settings_get(settings, SETTING_HCCL_DEPTH),
+        .map = mapped ? settings_path(settings, SETTING_DEVICE_MAP) : NULL,
+        .fp64 = settings_get(settings, SETTING_FP64) != SETTING_FP64_HOST,
+        .fp64_exact = settings_get(settings, SETTING_FP64) == SETTING_FP64_EXACT,
+    };
+}
+
+/* Opens the engine on NPUs where it is wanted; communicators are to be asked about it by a process that can run it, or
+   that was told to. */
+static mpinpu_status_t process_npu_open(engine_config_t *config)
+{
+    const int64_t engine = settings_get(&process.settings, SETTING_ENGINE);
+    mpinpu_status_t status = MPINPU_OK;
+
+    if (engine == SETTING_ENGINE_AUTO || engine == SETTING_ENGINE_HCCL) {
+        status = engine_hccl.open(config, &process.npu);
+        if (status == MPINPU_OK && (engine == SETTING_ENGINE_HCCL || engine_hccl.ready(process.npu))) {
+            config->offers |= OFFER_NPU;
+        }
+    }
+    return status;
+}
+
+/* Opens the engines; with process.lock held. */
 static void process_engine_open(void)
 {
     engine_config_t config = {
@@ -26,11 +75,13 @@ static void process_engine_open(void)
         .reproducible = settings_get(&process.settings, SETTING_REPRODUCIBLE) != 0,
         .thread_multiple = process.thread_multiple,
         .local_ranks = process_local_ranks(),
+        .local_rank = process_local_rank(),
+        .npu = process_npu_config(),
         .compared = settings_compared(&process.settings),
         .progress = compat_progress,
     };
 
-    if (process.vtable->open(&config, &process.engine) != MPINPU_OK) {
+    if (process_npu_open(&config) != MPINPU_OK || process.vtable->open(&config, &process.engine) != MPINPU_OK) {
         process.engine = NULL;
         log_warn("no memory for the engine");
     }
@@ -63,6 +114,10 @@ static void comm_state_close(comm_state_t *state)
     }
     /* Nobody uses the communicator now, so nobody can find the state between these stores. */
     atomic_store_explicit(&state->comm, MPI_COMM_NULL, memory_order_relaxed);
+    if (state->npu_comm != NULL) {
+        engine_hccl.comm_close(state->npu_comm);
+        state->npu_comm = NULL;
+    }
     if (state->engine_comm != NULL) {
         process.vtable->comm_close(state->engine_comm);
         state->engine_comm = NULL;
@@ -122,12 +177,40 @@ static void comm_refusal_say(const comm_state_t *state, const char *why)
     }
 }
 
+/* Why NPUs do not serve a communicator; a warning, once, where the user asked for them. */
+static void comm_npu_refusal_say(const comm_state_t *state, const char *why)
+{
+    static _Atomic bool said; /* relaxed: said once, twice in a race */
+
+    if (state->rank == 0 && settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_HCCL &&
+        !atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
+        log_warn("a communicator of %d ranks is done by the host CPUs, not by NPUs: %s", state->size, why);
+    } else {
+        log_info("a communicator of %d ranks is done by the host CPUs, not by NPUs: %s", state->size, why);
+    }
+}
+
+/* Collective where any rank offers NPUs, as all know: their state is made, or all go without. */
+static void comm_state_connect_npu(comm_state_t *state, engine_exchange_t *exchange)
+{
+    char why[160] = "";
+
+    if ((process.vtable->comm_offers(state->engine_comm) & OFFER_NPU) == 0) {
+        return;
+    }
+    if (engine_hccl.comm_open(process.npu, exchange, &state->npu_comm, why, sizeof why) != MPINPU_OK) {
+        state->npu_comm = NULL;
+        comm_npu_refusal_say(state, why);
+    }
+}
+
 /* Collective: makes the engine's state, or agrees with the other ranks that there is none. */
 static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
 {
     engine_exchange_t exchange;
     char why[160] = "";
-    mpinpu_status_t status = compat_exchange_init(&exchange, &comm);
+    state->handle = comm;
+    mpinpu_status_t status = compat_exchange_init(&exchange, &state->handle);
 
     pthread_mutex_lock(&process.lock);
     if (process.engine == NULL) {
@@ -141,6 +224,7 @@ static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
     }
     if (status == MPINPU_OK) {
         state->reason = REASON_ENGINE;
+        comm_state_connect_npu(state, &exchange);
     } else if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_OFF &&
                status == MPINPU_ERR_UNSUPPORTED) {
         state->reason = REASON_ENGINE_OFF;
@@ -162,6 +246,7 @@ static comm_state_t *comm_state_new(MPI_Comm comm, reason_t *reason)
     (void)PMPI_Comm_rank(comm, &state->rank);
     (void)PMPI_Comm_size(comm, &state->size);
     state->engine_comm = NULL;
+    state->npu_comm = NULL;
     state->reason = REASON_ONE_RANK;
     if (state->size > 1 && !compat_comm_within_world(comm)) {
         /* Processes of another job may be without the library, and would never answer. */

@@ -124,11 +124,27 @@ static inline reason_t call_decide(const call_t *call, const collective_t *colle
                                                                                        : REASON_NO_KERNEL;
 }
 
-/* Runs the collective and answers as an MPI function does. */
-static inline int call_run(const call_t *call, const comm_state_t *state, const collective_t *collective)
+/* On the NPUs; MPINPU_ERR_UNSUPPORTED, on all ranks, where that is not to be. */
+static __attribute__((noinline)) mpinpu_status_t call_run_npu(const comm_state_t *state, const collective_t *collective,
+                                                              size_t total)
 {
-    mpinpu_status_t status = process.vtable->run(state->engine_comm, collective);
+    return total * dtype_size(collective->dtype) >= process.npu_bytes ? engine_hccl.run(state->npu_comm, collective)
+                                                                      : MPINPU_ERR_UNSUPPORTED;
+}
 
+/* Runs the collective and answers as an MPI function does. */
+static inline int call_run(const call_t *call, const comm_state_t *state, const collective_t *collective, size_t total,
+                           reason_t *reason)
+{
+    mpinpu_status_t status = MPINPU_ERR_UNSUPPORTED;
+
+    if (__builtin_expect(state->npu_comm != NULL, 0)) {
+        status = call_run_npu(state, collective, total);
+        *reason = status == MPINPU_ERR_UNSUPPORTED ? *reason : REASON_HCCL;
+    }
+    if (status == MPINPU_ERR_UNSUPPORTED) {
+        status = process.vtable->run(state->engine_comm, collective);
+    }
     if (status == MPINPU_OK) {
         return MPI_SUCCESS;
     }
@@ -160,7 +176,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
         collective.send = call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
     }
     if (reason == REASON_ENGINE) {
-        code = call_run(call, state, &collective);
+        code = call_run(call, state, &collective, total, &reason);
     } else if (reason == REASON_ONE_RANK) {
         kernel_copy(collective.dtype, collective.recv, collective.send, total);
         code = MPI_SUCCESS;

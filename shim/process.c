@@ -74,6 +74,10 @@ static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
         process.vtable->close(process.engine);
         process.engine = NULL;
     }
+    if (process.npu != NULL) {
+        engine_hccl.close(process.npu);
+        process.npu = NULL;
+    }
     report_free(process.report);
     process.report = NULL;
     return MPI_SUCCESS;
@@ -99,6 +103,9 @@ static void process_setup(void)
     settings_load(&process.settings);
     log_level_set((log_level_t)settings_get(&process.settings, SETTING_LOG));
     process.min_bytes = (size_t)settings_get(&process.settings, SETTING_MIN_BYTES);
+    if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_AUTO) {
+        process.npu_bytes = (size_t)settings_get(&process.settings, SETTING_HCCL_MIN_BYTES);
+    }
     (void)PMPI_Query_thread(&level);
     process.thread_multiple = level == MPI_THREAD_MULTIPLE;
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);

@@ -18,6 +18,8 @@ typedef struct comm_state {
     _Atomic(MPI_Comm) comm;     /* whose state it is; MPI_COMM_NULL while unused */
     reason_t reason;            /* REASON_ENGINE, REASON_ONE_RANK, or why the host MPI does its calls */
     engine_comm_t *engine_comm; /* with REASON_ENGINE */
+    engine_comm_t *npu_comm;    /* with REASON_ENGINE: its state on the NPUs, or NULL */
+    MPI_Comm handle;            /* for the exchange of npu_comm, as long as that lives */
     int rank;
     int size;
     struct comm_state *next_free;
@@ -42,6 +44,8 @@ typedef struct process {
     report_t *report; /* NULL: off */
     const engine_vtable_t *vtable;
     engine_t *engine;   /* opened at the first eligible call */
+    engine_t *npu;      /* the engine on NPUs, opened then too; NULL: not wanted */
+    size_t npu_bytes;   /* calls that reduce fewer do not go there */
     reason_t no_engine; /* REASON_ENGINE, or why there is no engine at all */
     bool thread_multiple;
     int rank; /* in MPI_COMM_WORLD */

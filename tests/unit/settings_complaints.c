@@ -8,12 +8,12 @@ static const struct complaint_case {
     const char *entry;
     const char *sentence;
 } complaint_cases[] = {
-    {"MPINPU_ENGINE=hccl", "MPINPU_ENGINE=hccl is not auto, host or off; using auto"},
-    {"MPINPU_ENGINE=", "MPINPU_ENGINE= is not auto, host or off; using auto"},
-    {"MPINPU_ENGINE=aut", "MPINPU_ENGINE=aut is not auto, host or off; using auto"},
-    {"MPINPU_ENGINE=autos", "MPINPU_ENGINE=autos is not auto, host or off; using auto"},
-    {"MPINPU_ENGINE=auto|host", "MPINPU_ENGINE=auto|host is not auto, host or off; using auto"},
-    {"MPINPU_ENGINE=a\nb", "MPINPU_ENGINE=a?b is not auto, host or off; using auto"},
+    {"MPINPU_ENGINE=npu", "MPINPU_ENGINE=npu is not auto, host, hccl or off; using auto"},
+    {"MPINPU_ENGINE=", "MPINPU_ENGINE= is not auto, host, hccl or off; using auto"},
+    {"MPINPU_ENGINE=aut", "MPINPU_ENGINE=aut is not auto, host, hccl or off; using auto"},
+    {"MPINPU_ENGINE=autos", "MPINPU_ENGINE=autos is not auto, host, hccl or off; using auto"},
+    {"MPINPU_ENGINE=auto|host", "MPINPU_ENGINE=auto|host is not auto, host, hccl or off; using auto"},
+    {"MPINPU_ENGINE=a\nb", "MPINPU_ENGINE=a?b is not auto, host, hccl or off; using auto"},
     {"MPINPU_REPORT=json:", "MPINPU_REPORT=json: is not off, summary or json:PATH; using off"},
     {"MPINPU_REPORT=json", "MPINPU_REPORT=json is not off, summary or json:PATH; using off"},
     {"MPINPU_REPORT=off:x", "MPINPU_REPORT=off:x is not off, summary or json:PATH; using off"},

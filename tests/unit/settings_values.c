@@ -37,6 +37,7 @@ static const struct value_case {
 } value_cases[] = {
     {SETTING_ENGINE, "MPINPU_ENGINE=auto", SETTING_ENGINE_AUTO, "auto"},
     {SETTING_ENGINE, "MPINPU_ENGINE=host", SETTING_ENGINE_HOST, "host"},
+    {SETTING_ENGINE, "MPINPU_ENGINE=hccl", SETTING_ENGINE_HCCL, "hccl"},
     {SETTING_ENGINE, "MPINPU_ENGINE=off", SETTING_ENGINE_OFF, "off"},
     {SETTING_REPORT, "MPINPU_REPORT=off", SETTING_REPORT_OFF, "off"},
     {SETTING_REPORT, "MPINPU_REPORT=summary", SETTING_REPORT_SUMMARY, "summary"},
@@ -114,17 +115,19 @@ Test(settings_values, first_entry_of_a_name_counts)
 
 Test(settings_values, compared_among_ranks)
 {
-    static const char *const names[] = {"MPINPU_ENGINE",       "MPINPU_MIN_BYTES",        "MPINPU_WINDOWS",
-                                        "MPINPU_WINDOW_BYTES", "MPINPU_REPRODUCIBLE",     "MPINPU_DEVICE_PROCESSES",
-                                        "MPINPU_HCCL_AFTER",   "MPINPU_HCCL_CHUNK_BYTES", "MPINPU_FP64"};
-    parsed_t parsed = PARSE("MPINPU_ENGINE=host", "MPINPU_MIN_BYTES=9", "MPINPU_WINDOWS=off", "MPINPU_LOG=debug",
-                            "MPINPU_WINDOW_BYTES=2M", "MPINPU_REPRODUCIBLE=1", "MPINPU_REPORT=summary",
-                            "MPINPU_DEVICE_MAP=devices:3", "MPINPU_DEVICE_PROCESSES=2", "MPINPU_HCCL_AFTER=5",
-                            "MPINPU_HCCL_CHUNK_BYTES=1M", "MPINPU_HCCL_DEPTH=7", "MPINPU_FP64=host");
+    static const char *const names[] = {
+        "MPINPU_ENGINE",           "MPINPU_MIN_BYTES",        "MPINPU_WINDOWS",    "MPINPU_WINDOW_BYTES",
+        "MPINPU_REPRODUCIBLE",     "MPINPU_DEVICE_PROCESSES", "MPINPU_HCCL_AFTER", "MPINPU_HCCL_MIN_BYTES",
+        "MPINPU_HCCL_CHUNK_BYTES", "MPINPU_HCCL_DEPTH",       "MPINPU_FP64"};
+    parsed_t parsed =
+        PARSE("MPINPU_ENGINE=host", "MPINPU_MIN_BYTES=9", "MPINPU_WINDOWS=off", "MPINPU_LOG=debug",
+              "MPINPU_WINDOW_BYTES=2M", "MPINPU_REPRODUCIBLE=1", "MPINPU_REPORT=summary", "MPINPU_DEVICE_MAP=devices:3",
+              "MPINPU_DEVICE_PROCESSES=2", "MPINPU_HCCL_AFTER=5", "MPINPU_HCCL_CHUNK_BYTES=1M", "MPINPU_HCCL_DEPTH=7",
+              "MPINPU_HCCL_MIN_BYTES=3M", "MPINPU_FP64=host");
     engine_compared_t compared = settings_compared(&parsed.settings);
-    const int64_t values[] = {SETTING_ENGINE_HOST, 9, 0, 2097152, 1, 2, 5, 1048576, SETTING_FP64_HOST};
+    const int64_t values[] = {SETTING_ENGINE_HOST, 9, 0, 2097152, 1, 2, 5, 3145728, 1048576, 7, SETTING_FP64_HOST};
 
-    cr_assert_eq(compared.count, 9);
+    cr_assert_eq(compared.count, 11);
     for (unsigned i = 0; i < compared.count; i++) {
         cr_assert_str_eq(compared.names[i], names[i]);
         cr_assert_eq(compared.values[i], values[i], "%s", names[i]);
