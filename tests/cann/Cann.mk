@@ -28,6 +28,14 @@ clean-local: standin-clean
 standin-clean:
 	rm -rf $(standin_versions:%=tests/cann/cann-%)
 
+# Jobs on the stand-in.
+check_SCRIPTS += tests/cann/faulty
+TESTS += tests/cann/engine.sh
+EXTRA_DIST += tests/cann/engine.sh tests/cann/faulty.c
+CLEANFILES += tests/cann/faulty
+tests/cann/faulty: tests/cann/faulty.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ $(srcdir)/tests/cann/faulty.c
+
 # What the scripts need to know of configure.
 tests/cann/cann.env: config.status
 	$(AM_V_GEN)$(MKDIR_P) tests/cann && \
