@@ -78,6 +78,9 @@ typedef struct engine_vtable {
        together. NULL where comm_open does not exchange them. */
     uint32_t (*comm_offers)(const engine_comm_t *comm);
 
+    /* Whether ranks of the communicator share memory. NULL: they never do. */
+    bool (*comm_windows)(const engine_comm_t *comm);
+
     /* Whether this engine reduces dtype by op: equal on all ranks. */
     bool (*supports)(const engine_t *engine, dtype_t dtype, op_t op);
 

@@ -224,6 +224,11 @@ static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
     }
     if (status == MPINPU_OK) {
         state->reason = REASON_ENGINE;
+        if (process.vtable->comm_windows(state->engine_comm)) {
+            pthread_mutex_lock(&process.lock);
+            process.windows_used = true;
+            pthread_mutex_unlock(&process.lock);
+        }
         comm_state_connect_npu(state, &exchange);
     } else if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_OFF &&
                status == MPINPU_ERR_UNSUPPORTED) {

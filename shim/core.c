@@ -111,6 +111,9 @@ static inline reason_t call_decide(const call_t *call, const collective_t *colle
     }
     *state = found;
     if (found->reason != REASON_ENGINE && found->reason != REASON_ONE_RANK) {
+        if (process.report != NULL) {
+            (void)call_measure(call, found, total); /* for the report */
+        }
         return found->reason;
     }
     reason = call_measure(call, found, total);

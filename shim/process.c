@@ -20,6 +20,18 @@ uint64_t process_clock(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* The engine, in a word for the report. */
+static const char *process_engine_text(void)
+{
+    if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_OFF) {
+        return "off";
+    }
+    if (process.engine == NULL) {
+        return "not started";
+    }
+    return process.vtable->ready(process.engine) ? process.vtable->name : "none";
+}
+
 /* On rank 0, once; calls no MPI function. */
 static void process_report(void)
 {
@@ -28,18 +40,16 @@ static void process_report(void)
     }
     process.reported = true;
 
-    char windows[64];
+    char windows[64] = "none";
     report_head_t head = {.version = PACKAGE_VERSION,
                           .job_size = process.size,
-                          .engine = process.engine != NULL ? process.vtable->name : "not started",
+                          .engine = process_engine_text(),
                           .windows = windows,
                           .setup_ns = process.setup_ns,
                           .communicators = process.communicators};
     const char *path = settings_path(&process.settings, SETTING_REPORT);
 
-    if (settings_get(&process.settings, SETTING_WINDOWS) == 0) {
-        (void)snprintf(windows, sizeof windows, "off");
-    } else {
+    if (process.windows_used) {
         (void)snprintf(windows, sizeof windows, "at most %lld MiB on this host",
                        (long long)settings_get(&process.settings, SETTING_WINDOW_BYTES) >> 20);
     }

@@ -55,6 +55,7 @@ typedef struct process {
     bool reported;
     uint64_t setup_ns;
     uint64_t communicators;
+    bool windows_used; /* by any of them */
     comm_state_t *states;
     comm_state_t *free_states;
     /* Recently used states by handle; relaxed suffices: an entry is believed only if its `comm` is the handle asked

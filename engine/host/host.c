@@ -105,6 +105,11 @@ static uint32_t host_comm_offers(const engine_comm_t *comm)
     return comm->offers;
 }
 
+static bool host_comm_windows(const engine_comm_t *comm)
+{
+    return comm->windows;
+}
+
 static bool host_supports(const engine_t *engine, dtype_t dtype, op_t op)
 {
     (void)engine;
@@ -191,6 +196,7 @@ const engine_vtable_t engine_host = {
     .comm_open = host_comm_open,
     .comm_close = host_comm_close,
     .comm_offers = host_comm_offers,
+    .comm_windows = host_comm_windows,
     .supports = host_supports,
     .run = host_run,
     .describe = host_describe,

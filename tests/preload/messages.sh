@@ -20,7 +20,7 @@ said() {
 }
 said "no setting" ""
 said "settings that are right" "" MPINPU_ENGINE=host MPINPU_WINDOWS=0 MPINPU_MIN_BYTES=1K MPINPU_LOG=warn
-said "a wrong choice" "mpinpu: MPINPU_ENGINE=hots is not auto, host or off; using auto" MPINPU_ENGINE=hots
+said "a wrong choice" "mpinpu: MPINPU_ENGINE=hots is not auto, host, hccl or off; using auto" MPINPU_ENGINE=hots
 said "a wrong size" \
     "mpinpu: MPINPU_WINDOW_BYTES=5 is not a number of bytes from 1M to 1T (K, M, G or T may follow it); using 64M" \
     MPINPU_WINDOW_BYTES=5
