@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #include <stdint.h>
 
-enum { LINE = 64, LANES = 4 };
+enum { LINE = 64 };
 
 /* One line past the caches. */
 static inline void stream_line(unsigned char *dst, const unsigned char *src)
@@ -32,7 +32,7 @@ void stream_copy(void *dst, const void *src, size_t bytes)
     const unsigned char *from = src;
     size_t head = (size_t)(-(uintptr_t)to % LINE);
 
-    if (bytes < (size_t)LINE * LANES * 2) {
+    if (bytes < (size_t)LINE * STREAM_LANES * 2) {
         memcpy(to, from, bytes);
         return;
     }
@@ -40,15 +40,14 @@ void stream_copy(void *dst, const void *src, size_t bytes)
     to += head;
     from += head;
     bytes -= head;
-    /* Several places at once keep more lines of the other CPU's cache on their way than one does. */
-    size_t lane = bytes / LANES / LINE * LINE;
+    size_t lane = bytes / STREAM_LANES / LINE * LINE;
     for (size_t i = 0; i < lane; i += LINE) {
         stream_line(to + i, from + i);
         stream_line(to + lane + i, from + lane + i);
         stream_line(to + 2 * lane + i, from + 2 * lane + i);
         stream_line(to + 3 * lane + i, from + 3 * lane + i);
     }
-    memcpy(to + LANES * lane, from + LANES * lane, bytes - LANES * lane);
+    memcpy(to + STREAM_LANES * lane, from + STREAM_LANES * lane, bytes - STREAM_LANES * lane);
 }
 
 void stream_end(void)

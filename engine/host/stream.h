@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 
+/* Several places taken in turn keep more lines of the other CPU's cache on their way than one does. */
+enum { STREAM_LANES = 4 };
+
 /* As memcpy. The stores may become visible to other threads out of order until stream_end. */
 void stream_copy(void *dst, const void *src, size_t bytes);
 
