@@ -25,6 +25,9 @@ engine_hccl_sources = \
 	engine/hccl/group.c \
 	engine/hccl/hccl.c \
 	engine/hccl/hccl.h \
+	engine/hccl/model.c \
+	engine/hccl/model.def \
+	engine/hccl/model.h \
 	engine/hccl/ports.c \
 	engine/hccl/ports.h \
 	engine/hccl/staging.c \

@@ -57,4 +57,15 @@ tests_unit_encode_integers_LDADD = libengine.la $(CRITERION_LIBS)
 tests_unit_encode_order_SOURCES = tests/unit/encode_order.c $(encode_test_sources)
 tests_unit_encode_order_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_encode_order_LDADD = libengine.la $(CRITERION_LIBS) -lm
+
+check_PROGRAMS += tests/unit/model_costs tests/unit/model_choices
+TESTS += tests/unit/model_costs tests/unit/model_choices
+
+tests_unit_model_costs_SOURCES = tests/unit/model_costs.c tests/unit/model_samples.h
+tests_unit_model_costs_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_model_costs_LDADD = libengine.la $(CRITERION_LIBS) -lm
+
+tests_unit_model_choices_SOURCES = tests/unit/model_choices.c tests/unit/model_samples.h
+tests_unit_model_choices_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_model_choices_LDADD = libengine.la $(CRITERION_LIBS)
 endif
