@@ -90,6 +90,10 @@ typedef struct engine_vtable {
        too. */
     mpinpu_status_t (*run)(engine_comm_t *comm, const collective_t *collective);
 
+    /* What run failed with, a sentence; "" where nothing is known but the status. The communicator's memory, unchanged
+       once run has failed. */
+    const char *(*comm_failure)(const engine_comm_t *comm);
+
     /* Writes what was found, a line each, for `mpinpu info`. */
     void (*describe)(engine_t *engine, void (*line)(void *context, const char *text), void *context);
 } engine_vtable_t;

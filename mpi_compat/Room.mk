@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libmpicompat.la
 libmpicompat_la_SOURCES = \
+	mpi_compat/errors.c mpi_compat/errors.h \
 	mpi_compat/exchange.c mpi_compat/exchange.h \
 	mpi_compat/float16_handles.c mpi_compat/float16_handles.h \
 	mpi_compat/reduction.c mpi_compat/reduction.h \

@@ -3,6 +3,7 @@
 #include "shim/core.h"
 
 #include "engine/host/kernels.h"
+#include "mpi_compat/errors.h"
 #include "mpi_compat/reduction.h"
 #include "shim/process.h"
 
@@ -135,6 +136,16 @@ static __attribute__((noinline)) mpinpu_status_t call_run_npu(const comm_state_t
                                                                       : MPINPU_ERR_UNSUPPORTED;
 }
 
+/* The answer of a call that an engine failed in. */
+static __attribute__((noinline)) int call_fail(const call_t *call, const comm_state_t *state, mpinpu_status_t status,
+                                               bool npu)
+{
+    const char *text =
+        npu ? engine_hccl.comm_failure(state->npu_comm) : process.vtable->comm_failure(state->engine_comm);
+
+    return compat_error_raise(call->comm, status, text);
+}
+
 /* Runs the collective and answers as an MPI function does. */
 static inline int call_run(const call_t *call, const comm_state_t *state, const collective_t *collective, size_t total,
                            reason_t *reason)
@@ -151,9 +162,7 @@ static inline int call_run(const call_t *call, const comm_state_t *state, const 
     if (status == MPINPU_OK) {
         return MPI_SUCCESS;
     }
-    int code = status == MPINPU_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
-    (void)PMPI_Comm_call_errhandler(call->comm, code);
-    return code;
+    return call_fail(call, state, status, *reason == REASON_HCCL);
 }
 
 /* The whole way of a call; inlined into each served function, where the kind is known. */

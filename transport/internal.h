@@ -70,9 +70,11 @@ struct transport {
     pthread_mutex_t mutex; /* the table, and the making of endpoints and windows */
     transport_peer_t *buckets[PEER_BUCKETS];
     atomic_bool failure_said;
-    bool threads;       /* UCX lets several threads in at once */
-    atomic_bool kept;   /* a message was started: the keeper has been made, or there will be none */
-    atomic_uint driven; /* goes up with each progress made by others than the keeper */
+    char failure[REASON_BYTES]; /* the first, */
+    atomic_bool failure_kept;   /* and whether it is there: release when set, acquire when read */
+    bool threads;               /* UCX lets several threads in at once */
+    atomic_bool kept;           /* a message was started: the keeper has been made, or there will be none */
+    atomic_uint driven;         /* goes up with each progress made by others than the keeper */
     keeper_t keeper;
 };
 

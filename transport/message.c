@@ -4,6 +4,7 @@
 #include "transport/log.h"
 
 #include <sched.h>
+#include <stdio.h>
 
 static const ucp_tag_t tag_all_bits = ~(ucp_tag_t)0;
 static const double cancel_seconds = 0.2;
@@ -12,9 +13,16 @@ static const double cancel_seconds = 0.2;
 static mpinpu_status_t failure_say(transport_t *transport, const char *what, const char *cause)
 {
     if (!atomic_exchange_explicit(&transport->failure_said, true, memory_order_relaxed)) {
-        log_warn("%s failed: %s", what, cause);
+        (void)snprintf(transport->failure, sizeof transport->failure, "%s failed: %s", what, cause);
+        atomic_store_explicit(&transport->failure_kept, true, memory_order_release);
+        log_warn("%s", transport->failure);
     }
     return MPINPU_ERR_TRANSPORT;
+}
+
+const char *transport_failure(const transport_t *transport)
+{
+    return atomic_load_explicit(&transport->failure_kept, memory_order_acquire) ? transport->failure : "";
 }
 
 static void keep(transport_t *transport)

@@ -86,6 +86,10 @@ mpinpu_status_t transport_request_test(transport_t *transport, transport_request
 /* Gives up a request that is under way (receive cancelled, send left to finish); afterwards it is done. */
 void transport_request_cancel(transport_t *transport, transport_request_t *request);
 
+/* The first failure of a message, a sentence as the log has it; "" before there is one. Lives as long as the transport.
+   Any thread. */
+const char *transport_failure(const transport_t *transport);
+
 /* Moves messages along; how many events were handled. From the first message on, a thread of the transport's own does
    it too when nobody has for some 20 ms, so that peers are served while the program is elsewhere. */
 unsigned transport_progress(transport_t *transport);

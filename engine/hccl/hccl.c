@@ -245,8 +245,10 @@ static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collect
     }
     mpinpu_status_t status = comm->group->failed ? MPINPU_ERR_DEVICE : hccl_staging_run(comm, collective, &plan);
     if (status != MPINPU_OK) {
-        log_warn("%s failed on the NPUs: %s", collective_kind_name(collective->kind),
-                 comm->group->failed ? "its HCCL communicator broke before" : engine->said);
+        (void)snprintf(comm->failure, sizeof comm->failure, "%s on the NPUs: %.*s",
+                       collective_kind_name(collective->kind), HCCL_SAID_BYTES - 64,
+                       comm->group->failed ? "its HCCL communicator broke before" : engine->said);
+        log_warn("%s", comm->failure);
         comm->group->failed = true;
         comm->status = status;
         hccl_device_abandon(engine);
@@ -283,6 +285,11 @@ static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collect
     return status;
 }
 
+static const char *hccl_comm_failure(const engine_comm_t *comm)
+{
+    return comm->failure;
+}
+
 static void hccl_describe(engine_t *engine, void (*line)(void *context, const char *text), void *context)
 {
     char text[256];
@@ -306,5 +313,6 @@ const engine_vtable_t engine_hccl = {
     .comm_close = hccl_comm_close,
     .supports = hccl_supports,
     .run = hccl_run,
+    .comm_failure = hccl_comm_failure,
     .describe = hccl_describe,
 };

@@ -86,9 +86,10 @@ struct engine_comm {
     uint32_t rank;
     uint32_t size;
     bool vote;              /* threads of some rank may call at once: the ranks vote before each use of the devices */
-    mpinpu_status_t status; /* not MPINPU_OK once a device collective failed */
-    bool refused;           /* no HCCL communicator could be made: the host engine does it all */
-    unsigned calls;         /* eligible ones before the HCCL communicator is made */
+    mpinpu_status_t status; /* not MPINPU_OK once a device collective failed, */
+    char failure[HCCL_SAID_BYTES]; /* for this reason */
+    bool refused;                  /* no HCCL communicator could be made: the host engine does it all */
+    unsigned calls;                /* eligible ones before the HCCL communicator is made */
     atlas_devices_t devices;
     uint32_t *order;     /* the rank here of each HCCL rank */
     uint32_t place;      /* this rank's HCCL rank */

@@ -160,10 +160,19 @@ static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collect
     }
     mpinpu_status_t status = host_run_plan(comm, collective);
     if (status != MPINPU_OK) {
-        log_warn("%s failed: %s", collective_kind_name(collective->kind), status_name(status));
+        const char *cause = status == MPINPU_ERR_TRANSPORT ? transport_failure(comm->engine->transport) : "";
+        (void)snprintf(comm->failure, sizeof comm->failure, "%s on the host CPUs: %s%s%s",
+                       collective_kind_name(collective->kind), status_name(status), cause[0] != '\0' ? ": " : "",
+                       cause);
+        log_warn("%s", comm->failure);
         comm->status = status;
     }
     return status;
+}
+
+static const char *host_comm_failure(const engine_comm_t *comm)
+{
+    return comm->failure;
 }
 
 static void host_describe(engine_t *engine, void (*line)(void *context, const char *text), void *context)
@@ -199,5 +208,6 @@ const engine_vtable_t engine_host = {
     .comm_windows = host_comm_windows,
     .supports = host_supports,
     .run = host_run,
+    .comm_failure = host_comm_failure,
     .describe = host_describe,
 };

@@ -9,7 +9,7 @@
 #include "engine/host/region.h"
 #include "transport/transport.h"
 
-enum { HOST_WHY_BYTES = 96, HOST_PLANS_KEPT = 8 };
+enum { HOST_WHY_BYTES = 96, HOST_FAILURE_BYTES = 320, HOST_PLANS_KEPT = 8 };
 
 /* The engine in this process. */
 struct engine {
@@ -54,8 +54,9 @@ struct engine_comm {
     engine_t *engine;
     uint32_t rank;
     uint32_t size;
-    mpinpu_status_t status; /* not MPINPU_OK once a collective failed */
-    bool tiny;              /* all ranks share windows, and are few enough for the straight path */
+    mpinpu_status_t status;           /* not MPINPU_OK once a collective failed, */
+    char failure[HOST_FAILURE_BYTES]; /* for this reason */
+    bool tiny;                        /* all ranks share windows, and are few enough for the straight path */
     bool windows;
     bool crowded;        /* on some host ranks share CPUs */
     uint32_t offers;     /* what any rank offers */

@@ -111,7 +111,7 @@ done
 # Faults. first: at the making of the communicator, so the host CPUs do it all; later: an error on
 # every rank; either: one of the two.
 faulty() {
-    local when=$1 fault=$2 right errors
+    local when=$1 fault=$2 right errors code=${2#*:*:}
     shift 2
     rm -f "$CANN_LEAKS"
     job_arguments=(--oversubscribe "${passed[@]}" -x "LD_PRELOAD=$job_library" -x MPINPU_ENGINE=hccl
@@ -129,6 +129,9 @@ faulty() {
     elif [ "$when" = either ] && [ "$right" -ne 3 ] && [ "$errors" -ne 3 ]; then
         job_fail "fault $fault: $right of 3 ranks are right to the end, $errors have an error"
         cat "$job_dir/out" "$job_dir/err"
+    elif [ "$errors" -ne 0 ] && [ "$(grep -c ": class MPI_ERR_OTHER: .*(${code%%:*}): " "$job_dir/out")" -eq 0 ]; then
+        job_fail "fault $fault: no error has the code in its text"
+        cat "$job_dir/out"
     elif grep -qvE ' device_bytes=0 device_memory=0 host_memory=0 streams=0 events=0 communicators=0 devices=0 ' "$CANN_LEAKS"; then
         job_fail "fault $fault: something is left"
         cut -c1-200 "$CANN_LEAKS"
