@@ -25,6 +25,7 @@ typedef struct engine_npu {
     unsigned after;     /* eligible calls on a communicator before the NPUs are made ready for it */
     size_t chunk_bytes; /* of the pieces in which host buffers are staged; 0: the engine's choice */
     unsigned depth;     /* pieces on their way at once; 0: the engine's choice */
+    bool by_model;      /* calls that the engine expects to be faster on the host CPUs are left to them */
     const char *map;    /* the devices of the host's ranks in order, "4,5,6,7"; NULL: device n for rank n */
     bool fp64;          /* float64 may go in integers where the devices have none */
     bool fp64_exact;    /* and must, in full width */

@@ -144,6 +144,10 @@ static bool value_parse(settings_t *settings, setting_t setting, const char *tex
         return boolean_parse(text, number);
     case SETTING_TYPE_INTEGER:
     case SETTING_TYPE_BYTES:
+        if (rows[setting].words[0] != '\0' && strcmp(text, rows[setting].words) == 0) {
+            *number = SETTING_BYTES_AUTO;
+            return true;
+        }
         return integer_parse(&rows[setting], text, number);
     }
     return false;

@@ -22,6 +22,8 @@ typedef enum setting {
 enum { SETTING_ENGINE_AUTO, SETTING_ENGINE_HOST, SETTING_ENGINE_HCCL, SETTING_ENGINE_OFF };
 enum { SETTING_REPORT_OFF, SETTING_REPORT_SUMMARY, SETTING_REPORT_JSON };
 enum { SETTING_DEVICE_MAP_AUTO, SETTING_DEVICE_MAP_DEVICES };
+/* BYTES whose row has a word: that was given. */
+enum { SETTING_BYTES_AUTO = -1 };
 enum { SETTING_FP64_AUTO, SETTING_FP64_EXACT, SETTING_FP64_HOST };
 enum { SETTING_LOG_WARN, SETTING_LOG_INFO, SETTING_LOG_DEBUG }; /* as log_level_t */
 
@@ -39,7 +41,8 @@ typedef struct setting_row {
     const char *initial; /* the default, as a user would write it */
     int64_t least;       /* INTEGER, BYTES */
     int64_t most;
-    const char *words; /* CHOICE: separated by |; a text follows the colon of one such as json:PATH */
+    const char *words; /* CHOICE: separated by |; a text follows the colon of one such as json:PATH. BYTES: "", or a
+                          word that may stand for the number */
     bool compared;     /* ranks must agree on it */
     const char *help;  /* full sentences */
 } setting_row_t;

@@ -52,7 +52,11 @@ void settings_value_text(const settings_t *settings, setting_t setting, char *te
         snprintf(text, bytes, "%" PRId64, number);
         break;
     case SETTING_TYPE_BYTES:
-        bytes_text(number, text, bytes);
+        if (number == SETTING_BYTES_AUTO) {
+            snprintf(text, bytes, "%s", row->words);
+        } else {
+            bytes_text(number, text, bytes);
+        }
         break;
     }
 }
@@ -90,11 +94,9 @@ void setting_allowed_text(setting_t setting, char *text, size_t bytes)
     case SETTING_TYPE_BYTES:
         bytes_text(row->least, least, sizeof least);
         bytes_text(row->most, most, sizeof most);
-        if (row->most == INT64_MAX) {
-            snprintf(text, bytes, "a number of bytes from %s up (K, M, G or T may follow it)", least);
-        } else {
-            snprintf(text, bytes, "a number of bytes from %s to %s (K, M, G or T may follow it)", least, most);
-        }
+        snprintf(text, bytes, "%s%sa number of bytes from %s %s%s (K, M, G or T may follow it)", row->words,
+                 row->words[0] != '\0' ? " or " : "", least, row->most == INT64_MAX ? "up" : "to ",
+                 row->most == INT64_MAX ? "" : most);
         break;
     }
 }

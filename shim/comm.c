@@ -43,6 +43,8 @@ static engine_npu_t process_npu_config(void)
         .after = (unsigned)settings_get(settings, SETTING_HCCL_AFTER),
         .chunk_bytes = (size_t)settings_get(settings, SETTING_HCCL_CHUNK_BYTES),
         .depth = (unsigned)settings_get(settings, SETTING_HCCL_DEPTH),
+        .by_model = settings_get(settings, SETTING_ENGINE) != SETTING_ENGINE_HCCL &&
+                    settings_get(settings, SETTING_HCCL_MIN_BYTES) == SETTING_BYTES_AUTO,
         .map = mapped ? settings_path(settings, SETTING_DEVICE_MAP) : NULL,
         .fp64 = settings_get(settings, SETTING_FP64) != SETTING_FP64_HOST,
         .fp64_exact = settings_get(settings, SETTING_FP64) == SETTING_FP64_EXACT,

@@ -113,7 +113,8 @@ static void process_setup(void)
     settings_load(&process.settings);
     log_level_set((log_level_t)settings_get(&process.settings, SETTING_LOG));
     process.min_bytes = (size_t)settings_get(&process.settings, SETTING_MIN_BYTES);
-    if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_AUTO) {
+    if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_AUTO &&
+        settings_get(&process.settings, SETTING_HCCL_MIN_BYTES) != SETTING_BYTES_AUTO) {
         process.npu_bytes = (size_t)settings_get(&process.settings, SETTING_HCCL_MIN_BYTES);
     }
     (void)PMPI_Query_thread(&level);

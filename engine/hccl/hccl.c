@@ -91,16 +91,20 @@ static mpinpu_status_t device_number(engine_t *engine)
     return MPINPU_OK;
 }
 
+/* As the settings say, or as the model does. */
 static void memory_choose(engine_t *engine)
 {
     const engine_npu_t *npu = &engine->config.npu;
-    size_t bytes = npu->chunk_bytes > 0 ? npu->chunk_bytes : HCCL_CHUNK_DEFAULT;
+    size_t bytes;
+    uint32_t slots;
 
+    model_memory(model_product(engine->product->series), &bytes, &slots);
+    bytes = npu->chunk_bytes > 0 ? npu->chunk_bytes : bytes;
     bytes = bytes < HCCL_CHUNK_LEAST ? HCCL_CHUNK_LEAST : bytes;
     engine->slot_bytes = (bytes + 63) / 64 * 64;
-    engine->slots = npu->depth > 0 ? npu->depth : HCCL_SLOTS_DEFAULT;
-    engine->slots = engine->slots < ENCODE_ROUNDS_MAX ? ENCODE_ROUNDS_MAX : engine->slots;
-    engine->slots = engine->slots > HCCL_SLOTS_MAX ? HCCL_SLOTS_MAX : engine->slots;
+    slots = npu->depth > 0 ? npu->depth : slots;
+    slots = slots < ENCODE_ROUNDS_MAX ? ENCODE_ROUNDS_MAX : slots;
+    engine->slots = slots > HCCL_SLOTS_MAX ? HCCL_SLOTS_MAX : slots;
 }
 
 static mpinpu_status_t engine_start(engine_t *engine)
@@ -121,6 +125,7 @@ static mpinpu_status_t engine_start(engine_t *engine)
         why_set(engine, why);
         return status;
     }
+    memory_choose(engine);
     status = environment_open(engine);
     if (status == MPINPU_OK) {
         status = device_choose(engine);
@@ -157,7 +162,6 @@ static mpinpu_status_t hccl_open(const engine_config_t *config, engine_t **engin
         return MPINPU_ERR_NO_MEMORY;
     }
     made->config = *config;
-    memory_choose(made);
     made->status = engine_start(made);
     made->host = transport_host_digest();
     if (made->status == MPINPU_OK &&
@@ -266,7 +270,7 @@ static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collect
     if (comm->status != MPINPU_OK) {
         return comm->status;
     }
-    if (comm->refused || !hccl_plan_make(comm, collective, &plan)) {
+    if (comm->refused || !hccl_pays(comm, collective, false) || !hccl_plan_make(comm, collective, &plan)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
     if (comm->group == NULL && comm->calls < engine->config.npu.after) {

@@ -8,6 +8,7 @@
 #include "engine/hccl/cann.h"
 #include "engine/hccl/encode.h"
 #include "engine/hccl/environment.h"
+#include "engine/hccl/model.h"
 
 #include <pthread.h>
 
@@ -15,11 +16,9 @@ enum {
     HCCL_WHY_BYTES = 112,     /* of a rank's reason, as others hear it */
     HCCL_SAID_BYTES = 512,    /* of a failure, as the log has it */
     HCCL_GROUPS_MAX = 8,      /* HCCL communicators at a time: each takes 2 * HCCL_BUFFSIZE of device memory */
-    HCCL_SLOTS_DEFAULT = 4,   /* chunks on their way at once */
     HCCL_SLOTS_MAX = 64,      /* HCCL_DEPTH's most */
     HCCL_CHUNK_LEAST = 65536, /* bytes */
-    HCCL_CHUNK_DEFAULT = 4 << 20,
-    HCCL_STATE_PART = 4 /* the state between rounds takes at most this part of a chunk */
+    HCCL_STATE_PART = 4       /* the state between rounds takes at most this part of a chunk */
 };
 
 /* The streams of the device: one for each stage, so that the stages of neighbouring chunks overlap. */
@@ -96,6 +95,8 @@ struct engine_comm {
     uint64_t *processes; /* of each HCCL rank */
     hccl_group_t *group;
     uint64_t *blocks; /* counts and places of HcclReduceScatterV, 2 * size a slot */
+    /* By place of the buffers, kind, datatype and op: the power of two of the bytes from which on NPUs pay. */
+    uint8_t pays_log2[2][COLLECTIVE_KIND_COUNT][DTYPE_COUNT][OP_COUNT];
 };
 
 /* --- agree.c --- */
@@ -142,6 +143,21 @@ HcclReduceOp hccl_wire_op(op_t op);
 /* What the devices of the communicator reduce in the function of a kind; before there is a group all integers are taken
    to wrap. */
 encode_device_t hccl_wire_device(const engine_comm_t *comm, collective_kind_t kind);
+
+/* --- choose.c --- */
+
+/* The encoding of dtype and op for the function of HCCL that serves the kind; NULL where it cannot be used. */
+const encoding_t *hccl_encoding(const engine_comm_t *comm, collective_kind_t function, dtype_t dtype, op_t op);
+
+/* Elements of the whole vector. */
+size_t hccl_total(const engine_comm_t *comm, const collective_t *collective);
+
+/* Whether the call is to go to the NPUs: always, unless MPINPU_HCCL_MIN_BYTES leaves it to the model. The same on all
+   ranks, if all ask in the same order and say the same of their buffers. */
+bool hccl_pays(engine_comm_t *comm, const collective_t *collective, bool on_device);
+
+/* The function of HCCL that does a reduce_scatter fastest, as the model says. */
+collective_kind_t hccl_scatter_function(const engine_comm_t *comm, const collective_t *collective);
 
 /* --- group.c, trial.c --- */
 

@@ -22,22 +22,6 @@ static bool counts_equal(const collective_t *collective, uint32_t size)
     return true;
 }
 
-static size_t counts_total(const collective_t *collective, uint32_t size)
-{
-    size_t total = 0;
-
-    if (collective->kind == COLLECTIVE_ALLREDUCE) {
-        return collective->count;
-    }
-    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
-        return collective->count * size;
-    }
-    for (uint32_t r = 0; r < size; r++) {
-        total += (size_t)collective->counts[r];
-    }
-    return total;
-}
-
 static size_t counts_least(const collective_t *collective, uint32_t size)
 {
     int least = collective->counts[0];
@@ -67,13 +51,6 @@ static size_t chunk_elements(const engine_t *engine, const encoding_t *encoding,
     return wanted < most ? wanted : most;
 }
 
-static unsigned encode_options(const engine_comm_t *comm)
-{
-    const engine_config_t *config = &comm->engine->config;
-
-    return ENCODE_LIKE_HOST | (config->reproducible || config->npu.fp64_exact ? ENCODE_EXACT : 0U);
-}
-
 static bool plan_shape(const engine_comm_t *comm, const collective_t *collective, hccl_shape_t shape, hccl_plan_t *plan)
 {
     static const collective_kind_t kinds[] = {
@@ -81,14 +58,12 @@ static bool plan_shape(const engine_comm_t *comm, const collective_t *collective
         [HCCL_SHAPE_SCATTER] = COLLECTIVE_REDUCE_SCATTER_BLOCK,
         [HCCL_SHAPE_SCATTER_V] = COLLECTIVE_REDUCE_SCATTER,
     };
-    const encode_device_t device = hccl_wire_device(comm, kinds[shape]);
     const size_t size = comm->size;
-    const size_t total = counts_total(collective, comm->size);
+    const size_t total = hccl_total(comm, collective);
 
     plan->shape = shape;
-    plan->encoding = encoding_find(&device, collective->dtype, collective->op, comm->size, encode_options(comm));
-    if (plan->encoding == NULL || (plan->encoding->rounds > 1 && !comm->engine->config.npu.fp64) ||
-        (shape == HCCL_SHAPE_SCATTER_V && comm->engine->cann.HcclReduceScatterV == NULL)) {
+    plan->encoding = hccl_encoding(comm, kinds[shape], collective->dtype, collective->op);
+    if (plan->encoding == NULL) {
         return false;
     }
     plan->count = total;
@@ -108,16 +83,20 @@ static bool plan_shape(const engine_comm_t *comm, const collective_t *collective
     return shape != HCCL_SHAPE_SCATTER_V || counts_least(collective, comm->size) >= plan->chunks;
 }
 
+/* A function of HCCL that serves the kind, with what the model prefers tried first. */
 bool hccl_plan_make(const engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan)
 {
     const bool scatter = collective->kind != COLLECTIVE_ALLREDUCE;
     const bool equal =
         collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK || (scatter && counts_equal(collective, comm->size));
+    const hccl_shape_t shape = equal ? HCCL_SHAPE_SCATTER : HCCL_SHAPE_SCATTER_V;
 
-    if (scatter && plan_shape(comm, collective, equal ? HCCL_SHAPE_SCATTER : HCCL_SHAPE_SCATTER_V, plan)) {
+    if (scatter && hccl_scatter_function(comm, collective) != COLLECTIVE_ALLREDUCE &&
+        plan_shape(comm, collective, shape, plan)) {
         return true;
     }
-    return plan_shape(comm, collective, HCCL_SHAPE_ALLREDUCE, plan);
+    return plan_shape(comm, collective, HCCL_SHAPE_ALLREDUCE, plan) ||
+           (scatter && plan_shape(comm, collective, shape, plan));
 }
 
 /* --- its pieces --- */

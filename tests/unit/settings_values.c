@@ -20,6 +20,7 @@ Test(settings_values, defaults)
     cr_assert_eq(settings_get(&parsed.settings, SETTING_DEVICE_MAP), SETTING_DEVICE_MAP_AUTO);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_DEVICE_PROCESSES), 1);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_AFTER), 2);
+    cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_MIN_BYTES), SETTING_BYTES_AUTO);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_CHUNK_BYTES), 0);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_HCCL_DEPTH), 0);
     cr_assert_eq(settings_get(&parsed.settings, SETTING_FP64), SETTING_FP64_AUTO);
@@ -69,6 +70,8 @@ static const struct value_case {
     {SETTING_DEVICE_PROCESSES, "MPINPU_DEVICE_PROCESSES=8", 8, "8"},
     {SETTING_HCCL_AFTER, "MPINPU_HCCL_AFTER=0", 0, "0"},
     {SETTING_HCCL_AFTER, "MPINPU_HCCL_AFTER=2147483647", 2147483647, "2147483647"},
+    {SETTING_HCCL_MIN_BYTES, "MPINPU_HCCL_MIN_BYTES=auto", SETTING_BYTES_AUTO, "auto"},
+    {SETTING_HCCL_MIN_BYTES, "MPINPU_HCCL_MIN_BYTES=0", 0, "0"},
     {SETTING_HCCL_CHUNK_BYTES, "MPINPU_HCCL_CHUNK_BYTES=4M", 4194304, "4M"},
     {SETTING_HCCL_DEPTH, "MPINPU_HCCL_DEPTH=3", 3, "3"},
     {SETTING_FP64, "MPINPU_FP64=auto", SETTING_FP64_AUTO, "auto"},
