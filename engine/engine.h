@@ -39,6 +39,7 @@ typedef struct engine_config {
     bool thread_multiple; /* MPI_THREAD_MULTIPLE: several threads may be inside at once */
     int local_ranks;      /* processes of the job on this host, at least 1 */
     int local_rank;       /* this one among them; -1: not known */
+    bool times;           /* the time of the stages inside is wanted: see times */
     uint32_t offers;      /* bits that this process offers to every communicator: see comm_offers */
     engine_npu_t npu;
     engine_compared_t compared;
@@ -97,6 +98,12 @@ typedef struct engine_vtable {
 
     /* Writes what was found, a line each, for `mpinpu info`. */
     void (*describe)(engine_t *engine, void (*line)(void *context, const char *text), void *context);
+
+    /* Calls `stage` for each stage of the engine's work with the time that all calls so far spent in it, stages that
+       ran at once each in full; not at all where nothing was done or config.times is false. NULL: this engine has no
+       stages. */
+    void (*times)(const engine_t *engine, void (*stage)(void *context, const char *name, uint64_t nanoseconds),
+                  void *context);
 } engine_vtable_t;
 
 /* The engine on the host CPUs. */

@@ -78,6 +78,7 @@ static void process_engine_open(void)
         .thread_multiple = process.thread_multiple,
         .local_ranks = process_local_ranks(),
         .local_rank = process_local_rank(),
+        .times = process.report != NULL,
         .npu = process_npu_config(),
         .compared = settings_compared(&process.settings),
         .progress = compat_progress,

@@ -32,6 +32,15 @@ static const char *process_engine_text(void)
     return process.vtable->ready(process.engine) ? process.vtable->name : "none";
 }
 
+static void stage_take(void *context, const char *name, uint64_t nanoseconds)
+{
+    report_head_t *head = context;
+
+    if (head->nstages < REPORT_STAGES_MAX) {
+        head->stages[head->nstages++] = (report_stage_t){.name = name, .nanoseconds = nanoseconds};
+    }
+}
+
 /* On rank 0, once; calls no MPI function. */
 static void process_report(void)
 {
@@ -52,6 +61,9 @@ static void process_report(void)
     if (process.windows_used) {
         (void)snprintf(windows, sizeof windows, "at most %lld MiB on this host",
                        (long long)settings_get(&process.settings, SETTING_WINDOW_BYTES) >> 20);
+    }
+    if (process.npu != NULL) {
+        engine_hccl.times(process.npu, stage_take, &head);
     }
     (void)report_print(process.report, &head, path[0] != '\0' ? path : NULL);
 }

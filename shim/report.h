@@ -28,6 +28,14 @@ enum { REPORT_NO_DTYPE = DTYPE_COUNT };
 
 typedef struct report report_t;
 
+/* A stage of the engine's work, and the time of all calls in it. */
+typedef struct report_stage {
+    const char *name;
+    uint64_t nanoseconds;
+} report_stage_t;
+
+enum { REPORT_STAGES_MAX = 8 };
+
 /* What stands above the table. Texts are the caller's, read during the call only. */
 typedef struct report_head {
     const char *version;    /* of this library */
@@ -36,6 +44,8 @@ typedef struct report_head {
     const char *windows;    /* in words: "64 MiB on this host", "off", ... */
     uint64_t setup_ns;      /* time spent to set up process and communicators, in nanoseconds */
     uint64_t communicators; /* communicators whose state was made */
+    unsigned nstages;       /* of the engine on NPUs; 0 where it did nothing */
+    report_stage_t stages[REPORT_STAGES_MAX];
 } report_head_t;
 
 /* Makes a report with all counts 0, or NULL for want of memory. Free it with report_free. */

@@ -130,6 +130,12 @@ void report_write(const report_t *report, const report_head_t *head, FILE *out)
     columns_write(&total, out);
     reasons_write(report, false, "  done here:\n", out);
     reasons_write(report, true, "  left to the host MPI, because of:\n", out);
+    for (unsigned s = 0; s < head->nstages; s++) {
+        char time[16];
+        time_text(head->stages[s].nanoseconds, time);
+        fprintf(out, "%s  %10s  %s\n", s == 0 ? "  time on the NPUs by stage, several of them at once:\n" : "", time,
+                head->stages[s].name);
+    }
 }
 
 static void json_text(const char *text, FILE *out)
@@ -191,5 +197,12 @@ void report_write_json(const report_t *report, const report_head_t *head, FILE *
             separator = ",\n";
         }
     }
-    fprintf(out, "\n  ]\n}\n");
+    fprintf(out, "\n  ]");
+    for (unsigned s = 0; s < head->nstages; s++) {
+        fprintf(out, "%s    {\"stage\": ", s == 0 ? ",\n  \"npu_stages\": [\n" : ",\n");
+        json_text(head->stages[s].name, out);
+        fprintf(out, ", \"nanoseconds\": %" PRIu64 "}%s", head->stages[s].nanoseconds,
+                s + 1 == head->nstages ? "\n  ]" : "");
+    }
+    fprintf(out, "\n}\n");
 }

@@ -32,5 +32,6 @@ engine_hccl_sources = \
 	engine/hccl/ports.c \
 	engine/hccl/ports.h \
 	engine/hccl/staging.c \
+	engine/hccl/times.c \
 	engine/hccl/trial.c \
 	engine/hccl/wire.c

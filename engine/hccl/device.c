@@ -61,6 +61,9 @@ static mpinpu_status_t slot_open(engine_t *engine, hccl_slot_t *slot)
     }
     for (int s = 0; s < HCCL_STAGE_COUNT && status == MPINPU_OK; s++) {
         status = hccl_acl_check(engine, "aclrtCreateEvent", cann->aclrtCreateEvent(&slot->done[s]));
+        if (status == MPINPU_OK && hccl_times_events(engine)) {
+            status = hccl_acl_check(engine, "aclrtCreateEvent", cann->aclrtCreateEvent(&slot->begun[s]));
+        }
     }
     if (status == MPINPU_OK) {
         slot->state = malloc(bytes / HCCL_STATE_PART);
@@ -78,6 +81,9 @@ static void slot_close(const cann_t *cann, hccl_slot_t *slot)
     for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
         if (slot->done[s] != NULL) {
             (void)cann->aclrtDestroyEvent(slot->done[s]);
+        }
+        if (slot->begun[s] != NULL) {
+            (void)cann->aclrtDestroyEvent(slot->begun[s]);
         }
     }
     if (slot->device_out != NULL) {

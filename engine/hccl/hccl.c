@@ -319,4 +319,5 @@ const engine_vtable_t engine_hccl = {
     .run = hccl_run,
     .comm_failure = hccl_comm_failure,
     .describe = hccl_describe,
+    .times = hccl_times,
 };

@@ -24,6 +24,18 @@ enum {
 /* The streams of the device: one for each stage, so that the stages of neighbouring chunks overlap. */
 typedef enum hccl_stage { HCCL_STAGE_IN, HCCL_STAGE_REDUCE, HCCL_STAGE_OUT, HCCL_STAGE_COUNT } hccl_stage_t;
 
+/* What time is spent on. */
+typedef enum hccl_time {
+    HCCL_TIME_ENCODE,
+    HCCL_TIME_GROUP, /* with the ranks that share an owner */
+    HCCL_TIME_TO_DEVICE,
+    HCCL_TIME_COLLECTIVE, /* with what it waits there for others */
+    HCCL_TIME_TO_HOST,
+    HCCL_TIME_DECODE,
+    HCCL_TIME_WAIT, /* of the CPU, for the device */
+    HCCL_TIME_COUNT
+} hccl_time_t;
+
 /* The memory of a chunk on its way, and how far it is. */
 typedef struct hccl_slot {
     void *host_in;    /* pinned; what goes to the device */
@@ -32,6 +44,7 @@ typedef struct hccl_slot {
     void *device_out; /* its result */
     void *state;      /* between the rounds of an encoding */
     aclrtEvent done[HCCL_STAGE_COUNT];
+    aclrtEvent begun[HCCL_STAGE_COUNT]; /* where times are wanted */
 } hccl_slot_t;
 
 /* The device while it is in use. Under the engine's lock. */
@@ -76,6 +89,7 @@ struct engine {
     char said[HCCL_SAID_BYTES]; /* the last failure, in words */
     hccl_device_t npu;
     hccl_group_t groups[HCCL_GROUPS_MAX];
+    uint64_t times[HCCL_TIME_COUNT]; /* ns, where times are wanted */
 };
 
 /* A communicator's state. One caller at a time. */
@@ -132,6 +146,23 @@ mpinpu_status_t hccl_device_wait(engine_t *engine, HcclComm comm, const hccl_slo
 
 /* To be called when all work is done: MPINPU_OK if none of it failed. */
 mpinpu_status_t hccl_device_finish(engine_t *engine);
+
+/* --- times.c: all under the engine's lock; nothing happens unless the configuration asks for times --- */
+
+/* A span of the CPU's time: what begin returned, taken to end, is added. */
+uint64_t hccl_time_begin(const engine_t *engine);
+void hccl_time_end(engine_t *engine, hccl_time_t time, uint64_t begin);
+
+/* Whether slots need the events `begun`. */
+bool hccl_times_events(const engine_t *engine);
+/* To be called before the work of a stage is issued; `done` is recorded behind it. */
+mpinpu_status_t hccl_stage_begin(engine_t *engine, const hccl_slot_t *slot, hccl_stage_t stage);
+/* Adds what the stages of the slot's chunk took, when it has passed them all. */
+void hccl_stages_add(engine_t *engine, const hccl_slot_t *slot);
+
+/* As engine_vtable_t has it. */
+void hccl_times(const engine_t *engine, void (*stage)(void *context, const char *name, uint64_t nanoseconds),
+                void *context);
 
 /* --- wire.c --- */
 

@@ -253,6 +253,9 @@ static mpinpu_status_t stage_end(engine_t *engine, const hccl_slot_t *slot, hccl
     if (status == MPINPU_OK && stage + 1 < HCCL_STAGE_COUNT) {
         status = hccl_acl_check(engine, "aclrtStreamWaitEvent",
                                 cann->aclrtStreamWaitEvent(engine->npu.streams[stage + 1], slot->done[stage]));
+        if (status == MPINPU_OK) {
+            status = hccl_stage_begin(engine, slot, (hccl_stage_t)(stage + 1));
+        }
     }
     return status;
 }
@@ -267,11 +270,15 @@ static mpinpu_status_t chunk_issue(const staging_t *staging, const hccl_slot_t *
     const size_t in = encoding_wire_bytes(encoding, round, chunk_count(staging, chunk));
     const size_t out = encoding_wire_bytes(encoding, round, chunk_received(staging, chunk, round));
 
+    const uint64_t begin = hccl_time_begin(engine);
     chunk_encode(staging, slot, chunk, round);
-    mpinpu_status_t status =
-        hccl_acl_check(engine, "aclrtMemcpyAsync to the device",
-                       cann->aclrtMemcpyAsync(slot->device_in, room, slot->host_in, in, ACL_MEMCPY_HOST_TO_DEVICE,
-                                              engine->npu.streams[HCCL_STAGE_IN]));
+    hccl_time_end(engine, HCCL_TIME_ENCODE, begin);
+    mpinpu_status_t status = hccl_stage_begin(engine, slot, HCCL_STAGE_IN);
+    if (status == MPINPU_OK) {
+        status = hccl_acl_check(engine, "aclrtMemcpyAsync to the device",
+                                cann->aclrtMemcpyAsync(slot->device_in, room, slot->host_in, in,
+                                                       ACL_MEMCPY_HOST_TO_DEVICE, engine->npu.streams[HCCL_STAGE_IN]));
+    }
     if (status == MPINPU_OK) {
         status = stage_end(engine, slot, HCCL_STAGE_IN);
     }
@@ -326,10 +333,16 @@ static void result_decode(const staging_t *staging, const hccl_slot_t *slot, siz
 
 static mpinpu_status_t chunk_finish(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
 {
-    mpinpu_status_t status = hccl_device_wait(staging->engine, staging->comm->group->comm, slot, HCCL_STAGE_OUT);
+    engine_t *engine = staging->engine;
+    uint64_t begin = hccl_time_begin(engine);
+    mpinpu_status_t status = hccl_device_wait(engine, staging->comm->group->comm, slot, HCCL_STAGE_OUT);
 
+    hccl_time_end(engine, HCCL_TIME_WAIT, begin);
     if (status == MPINPU_OK) {
+        hccl_stages_add(engine, slot);
+        begin = hccl_time_begin(engine);
         (round_last(staging, round) ? result_decode : state_decode)(staging, slot, chunk, round);
+        hccl_time_end(engine, HCCL_TIME_DECODE, begin);
     }
     return status;
 }

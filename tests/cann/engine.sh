@@ -48,6 +48,18 @@ did() {
     fi
 }
 
+# stages LABEL some|none : whether the report has the time of the stages.
+stages() {
+    local timed
+    timed=$(grep -cE '"stage": "(encode|to device|collective|to host|decode|waiting)", "nanoseconds": [1-9]' "$job_dir/report")
+    if [ "$timed" -eq "$([ "$2" = some ] && echo 6 || echo 0)" ]; then
+        job_ok "$1: $timed stages with a time"
+    else
+        job_fail "$1: $timed stages with a time"
+        cat "$job_dir/report"
+    fi
+}
+
 # Right numbers.
 for ranks in 2 3 4 8; do
     npu_run -t 180 -x MPINPU_HCCL_MIN_BYTES=0 -x MPINPU_HCCL_AFTER=0 "$ranks" windows values table sizes zeros
@@ -57,6 +69,7 @@ done
 npu_run -x MPINPU_HCCL_MIN_BYTES=0 1 windows values table
 npu_run -x MPINPU_ENGINE=hccl 2 windows values big
 did "MPINPU_ENGINE=hccl" some
+stages "MPINPU_ENGINE=hccl" some
 npu_run -t 120 -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_CHUNK_BYTES=64K -x MPINPU_HCCL_DEPTH=2 2 messages values big
 did "small chunks" some
 npu_run -t 120 -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_CHUNK_BYTES=100000 -x MPINPU_HCCL_DEPTH=7 -x MPINPU_FP64=exact 3 windows values big
@@ -77,6 +90,7 @@ npu_run -x MPINPU_HCCL_MIN_BYTES=4M 2 windows values big
 did "large vectors" some
 npu_run 2 windows values table big
 did "auto, one server" none
+stages "auto, one server" none
 
 # Not for the NPUs: too many ranks, a number of devices that the product does not take, or told so.
 npu_run -x MPINPU_HCCL_MIN_BYTES=0 -x CANN_DEVICES=2 4 windows values zeros

@@ -107,6 +107,49 @@ Test(report_text, json)
     report_free(report);
 }
 
+static void write_with_stages(const report_t *report, const report_head_t *plain, FILE *out,
+                              void (*write)(const report_t *, const report_head_t *, FILE *))
+{
+    report_head_t staged = *plain;
+
+    staged.nstages = 2;
+    staged.stages[0] = (report_stage_t){.name = "encode", .nanoseconds = 1234567};
+    staged.stages[1] = (report_stage_t){.name = "to device", .nanoseconds = 42};
+    write(report, &staged, out);
+}
+
+static void table_with_stages(const report_t *report, const report_head_t *plain, FILE *out)
+{
+    write_with_stages(report, plain, out, report_write);
+}
+
+static void json_with_stages(const report_t *report, const report_head_t *plain, FILE *out)
+{
+    write_with_stages(report, plain, out, report_write_json);
+}
+
+Test(report_text, stages_on_the_npus)
+{
+    report_t *report = sample();
+    char *text = written(table_with_stages, report);
+
+    cr_assert_not_null(strstr(text, "  time on the NPUs by stage, several of them at once:\n"
+                                    "     1.23 ms  encode\n"
+                                    "       42 ns  to device\n"),
+                       "%s", text);
+    free(text);
+    text = written(json_with_stages, report);
+    cr_assert_not_null(strstr(text, "  ],\n"
+                                    "  \"npu_stages\": [\n"
+                                    "    {\"stage\": \"encode\", \"nanoseconds\": 1234567},\n"
+                                    "    {\"stage\": \"to device\", \"nanoseconds\": 42}\n"
+                                    "  ]\n"
+                                    "}\n"),
+                       "%s", text);
+    free(text);
+    report_free(report);
+}
+
 Test(report_text, nothing_called)
 {
     report_t *report = report_new();
