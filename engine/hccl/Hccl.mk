@@ -29,6 +29,10 @@ engine_hccl_sources = \
 	engine/hccl/model.c \
 	engine/hccl/model.def \
 	engine/hccl/model.h \
+	engine/hccl/model_choose.c \
+	engine/hccl/model_cost.h \
+	engine/hccl/model_cut.c \
+	engine/hccl/plan.c \
 	engine/hccl/ports.c \
 	engine/hccl/ports.h \
 	engine/hccl/staging.c \

@@ -29,7 +29,7 @@ typedef struct hello {
 
 _Static_assert(sizeof(hello_t) <= 256, "a rank's word is bounded");
 
-static const uint64_t hello_magic = UINT64_C(0x6d70696e70754801); /* changes with the layout and with the plans */
+static const uint64_t hello_magic = UINT64_C(0x6d70696e70754802); /* changes with the layout and with the plans */
 
 static void hello_fill(const engine_t *engine, hello_t *hello)
 {

@@ -44,15 +44,15 @@ const encoding_t *hccl_encoding(const engine_comm_t *comm, collective_kind_t fun
     return encoding;
 }
 
-static void encodings_find(const engine_comm_t *comm, dtype_t dtype, op_t op,
-                           const encoding_t *encodings[COLLECTIVE_KIND_COUNT])
+void hccl_encodings(const engine_comm_t *comm, dtype_t dtype, op_t op,
+                    const encoding_t *encodings[COLLECTIVE_KIND_COUNT])
 {
     for (int k = 0; k < COLLECTIVE_KIND_COUNT; k++) {
         encodings[k] = hccl_encoding(comm, (collective_kind_t)k, dtype, op);
     }
 }
 
-static model_places_t comm_places(const engine_comm_t *comm)
+model_places_t hccl_places(const engine_comm_t *comm)
 {
     return (model_places_t){.ranks = comm->size,
                             .hosts = comm->devices.servers,
@@ -63,10 +63,10 @@ static model_places_t comm_places(const engine_comm_t *comm)
 static uint8_t pays_find(const engine_comm_t *comm, collective_kind_t kind, dtype_t dtype, op_t op, bool on_device)
 {
     const encoding_t *encodings[COLLECTIVE_KIND_COUNT];
-    const model_places_t places = comm_places(comm);
+    const model_places_t places = hccl_places(comm);
     uint8_t power = 0;
 
-    encodings_find(comm, dtype, op, encodings);
+    hccl_encodings(comm, dtype, op, encodings);
     const uint64_t from =
         model_pays_from(model_product(comm->engine->product->series), &places, kind, encodings, on_device);
     if (from == UINT64_MAX) {
@@ -92,33 +92,4 @@ bool hccl_pays(engine_comm_t *comm, const collective_t *collective, bool on_devi
         *power = pays_find(comm, collective->kind, collective->dtype, collective->op, on_device);
     }
     return *power != PAYS_NEVER && hccl_total(comm, collective) * dtype_size(collective->dtype) >> *power != 0;
-}
-
-/* The blocks of the owners, one rank each. */
-static model_blocks_t blocks_measure(const engine_comm_t *comm, const collective_t *collective)
-{
-    model_blocks_t blocks = {.total = hccl_total(comm, collective), .longest = collective->count, .equal = true};
-
-    if (collective->kind == COLLECTIVE_REDUCE_SCATTER) {
-        blocks.longest = 0;
-        for (uint32_t r = 0; r < comm->size; r++) {
-            const uint64_t count = (uint64_t)collective->counts[r];
-            blocks.longest = count > blocks.longest ? count : blocks.longest;
-            blocks.equal = blocks.equal && collective->counts[r] == collective->counts[0];
-        }
-    }
-    return blocks;
-}
-
-collective_kind_t hccl_scatter_function(const engine_comm_t *comm, const collective_t *collective)
-{
-    const encoding_t *encodings[COLLECTIVE_KIND_COUNT];
-    const model_places_t places = comm_places(comm);
-    const model_blocks_t blocks = blocks_measure(comm, collective);
-    model_call_t call;
-
-    encodings_find(comm, collective->dtype, collective->op, encodings);
-    return model_scatter_pick(model_product(comm->engine->product->series), &places, &blocks, encodings, &call)
-               ? call.function
-               : COLLECTIVE_ALLREDUCE;
 }

@@ -92,6 +92,27 @@ struct engine {
     uint64_t times[HCCL_TIME_COUNT]; /* ns, where times are wanted */
 };
 
+/* What the plan of a call follows from. Elements. */
+typedef struct hccl_call {
+    collective_kind_t kind;
+    dtype_t dtype;
+    op_t op;
+    bool grouped;    /* it is known what wraps on the devices */
+    size_t total;    /* of the whole vector */
+    size_t longest;  /* block (allreduce: not used) */
+    size_t shortest; /* block */
+} hccl_call_t;
+
+/* How a collective is done. The same on all ranks. */
+typedef struct hccl_plan {
+    collective_kind_t function; /* of HCCL, as atlas_serves has it: the whole vector by HcclAllReduce whatever the kind,
+                                   blocks, padded to the longest, by HcclReduceScatter, or blocks as they are by
+                                   HcclReduceScatterV */
+    const encoding_t *encoding;
+    size_t count;    /* elements of the vector, or of the longest block */
+    model_cut_t cut; /* of the vector; of the longest block and in the same places of the others; of each block (V) */
+} hccl_plan_t;
+
 /* A communicator's state. One caller at a time. */
 struct engine_comm {
     engine_t *engine;
@@ -108,7 +129,10 @@ struct engine_comm {
     uint32_t place;      /* this rank's HCCL rank */
     uint64_t *processes; /* of each HCCL rank */
     hccl_group_t *group;
-    uint64_t *blocks; /* counts and places of HcclReduceScatterV, 2 * size a slot */
+    uint64_t *blocks;        /* counts and places of HcclReduceScatterV, 2 * size a slot */
+    hccl_call_t recent;      /* the call that was planned last, */
+    hccl_plan_t recent_plan; /* and its plan, */
+    bool recent_served;      /* if it has one */
     /* By place of the buffers, kind, datatype and op: the power of two of the bytes from which on NPUs pay. */
     uint8_t pays_log2[2][COLLECTIVE_KIND_COUNT][DTYPE_COUNT][OP_COUNT];
 };
@@ -180,15 +204,19 @@ encode_device_t hccl_wire_device(const engine_comm_t *comm, collective_kind_t ki
 /* The encoding of dtype and op for the function of HCCL that serves the kind; NULL where it cannot be used. */
 const encoding_t *hccl_encoding(const engine_comm_t *comm, collective_kind_t function, dtype_t dtype, op_t op);
 
+/* The same for each function. */
+void hccl_encodings(const engine_comm_t *comm, dtype_t dtype, op_t op,
+                    const encoding_t *encodings[COLLECTIVE_KIND_COUNT]);
+
+/* The communicator as the model sees it. */
+model_places_t hccl_places(const engine_comm_t *comm);
+
 /* Elements of the whole vector. */
 size_t hccl_total(const engine_comm_t *comm, const collective_t *collective);
 
 /* Whether the call is to go to the NPUs: always, unless MPINPU_HCCL_MIN_BYTES leaves it to the model. The same on all
    ranks, if all ask in the same order and say the same of their buffers. */
 bool hccl_pays(engine_comm_t *comm, const collective_t *collective, bool on_device);
-
-/* The function of HCCL that does a reduce_scatter fastest, as the model says. */
-collective_kind_t hccl_scatter_function(const engine_comm_t *comm, const collective_t *collective);
 
 /* --- group.c, trial.c --- */
 
@@ -210,25 +238,12 @@ mpinpu_status_t hccl_trial_judge(engine_comm_t *comm, hccl_group_t *group);
 mpinpu_status_t hccl_agree(const engine_comm_t *comm, mpinpu_status_t status, const char *said, char *why,
                            size_t why_bytes);
 
+/* --- plan.c --- */
+
+/* False where the devices cannot do it. The same on all ranks. */
+bool hccl_plan_make(engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan);
+
 /* --- staging.c --- */
-
-/* How a collective is done. The same on all ranks. */
-typedef enum hccl_shape {
-    HCCL_SHAPE_ALLREDUCE, /* of the whole vector, whatever the kind */
-    HCCL_SHAPE_SCATTER,   /* equal blocks */
-    HCCL_SHAPE_SCATTER_V
-} hccl_shape_t;
-
-typedef struct hccl_plan {
-    hccl_shape_t shape;
-    const encoding_t *encoding;
-    size_t count; /* elements of the vector (allreduce), of a block (scatter) */
-    size_t chunk; /* elements of them in one chunk; of all blocks together for scatter_v */
-    size_t chunks;
-} hccl_plan_t;
-
-/* False where the devices cannot do it. Pure. */
-bool hccl_plan_make(const engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan);
 
 /* Runs it, under the lock; engine->said on failure. */
 mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan);

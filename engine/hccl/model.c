@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What links, collectives, encodings and the host CPUs cost. */
 #include "engine/hccl/model.h"
 
-#include "engine/hccl/encode_codecs.h"
-
-/* Longer times than this (nine years) are all alike, so that sums of them do not overflow. */
-static const uint64_t most_ns = UINT64_MAX >> 6;
+#include "engine/hccl/model_cost.h"
 
 enum {
 #define MODEL_HOST(name, value) HOST_##name = (value),
@@ -42,32 +40,10 @@ const model_product_t *model_product(atlas_series_t series)
     return &products[series];
 }
 
-/* --- arithmetic that grows with its arguments and does not overflow --- */
-
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    return b > 0 && a > most_ns / b ? most_ns : a * b;
-}
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    return a > most_ns - b ? most_ns : a + b;
-}
-
-static uint64_t divided(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* `bytes` at MB/s. */
 static uint64_t transfer_ns(uint64_t bytes, uint32_t speed)
 {
-    return times(bytes, 1000) / speed;
+    return capped_times(bytes, 1000) / speed;
 }
 
 static unsigned steps_doubling(uint64_t places)
@@ -90,7 +66,7 @@ uint64_t model_copy_ns(const model_product_t *product, model_link_t link, uint64
         [MODEL_ON_DEVICE] = product->on_device,
     };
 
-    return plus(product->launch, transfer_ns(bytes, speeds[link]));
+    return capped_plus(product->copy_launch, transfer_ns(bytes, speeds[link]));
 }
 
 /* A reduce-scatter, or the allgather that undoes it, of `bytes` over the p devices of a server. */
@@ -98,15 +74,15 @@ static uint64_t half_inside_ns(const model_product_t *product, uint64_t p, uint6
 {
     const uint32_t group = atlas_product(product->series)->group;
     const uint32_t speed = group > 0 && p > group ? product->across : product->inside;
-    const uint64_t share = divided(bytes, p);
+    const uint64_t share = divided_up(bytes, p);
 
     if (p < 2) {
         return 0;
     }
     if (product->mesh) {
-        return plus(product->inside_step, transfer_ns(share, speed));
+        return capped_plus(product->inside_step, transfer_ns(share, speed));
     }
-    return plus((p - 1) * product->inside_step, transfer_ns(times(share, p - 1), speed));
+    return capped_plus((p - 1) * product->inside_step, transfer_ns(capped_times(share, p - 1), speed));
 }
 
 /* The same over s servers, by NHR. */
@@ -115,23 +91,23 @@ static uint64_t half_between_ns(const model_product_t *product, uint64_t s, uint
     if (s < 2) {
         return 0;
     }
-    return plus((uint64_t)steps_doubling(s) * product->between_step,
-                transfer_ns(times(divided(bytes, s), s - 1), product->between));
+    return capped_plus((uint64_t)steps_doubling(s) * product->between_step,
+                       transfer_ns(capped_times(divided_up(bytes, s), s - 1), product->between));
 }
 
 uint64_t model_collective_ns(const model_product_t *product, const model_places_t *places, collective_kind_t function,
                              uint64_t bytes)
 {
     const uint64_t servers = places->servers;
-    const uint64_t inside = divided(places->owners, servers);
+    const uint64_t inside = divided_up(places->owners, servers);
 
     if (function == COLLECTIVE_ALLREDUCE) {
-        const uint64_t half =
-            plus(half_inside_ns(product, inside, bytes), half_between_ns(product, servers, divided(bytes, inside)));
-        return plus(product->launch, times(half, 2));
+        const uint64_t half = capped_plus(half_inside_ns(product, inside, bytes),
+                                          half_between_ns(product, servers, divided_up(bytes, inside)));
+        return capped_plus(product->launch, capped_times(half, 2));
     }
-    return plus(product->launch, plus(half_between_ns(product, servers, bytes),
-                                      half_inside_ns(product, inside, divided(bytes, servers))));
+    return capped_plus(product->launch, capped_plus(half_between_ns(product, servers, bytes),
+                                                    half_inside_ns(product, inside, divided_up(bytes, servers))));
 }
 
 /* --- the host CPUs --- */
@@ -154,26 +130,26 @@ static codec_class_t codec_class(encode_codec_t codec)
 
 uint64_t model_encode_ns(const encoding_t *encoding, unsigned round, uint64_t count)
 {
-    return transfer_ns(times(count, dtype_size(encoding->dtype)),
+    return transfer_ns(capped_times(count, dtype_size(encoding->dtype)),
                        codec_speeds[codec_class(encoding->round[round].codec)].encode);
 }
 
 uint64_t model_decode_ns(const encoding_t *encoding, unsigned round, uint64_t count)
 {
-    return transfer_ns(times(count, dtype_size(encoding->dtype)),
+    return transfer_ns(capped_times(count, dtype_size(encoding->dtype)),
                        codec_speeds[codec_class(encoding->round[round].codec)].decode);
 }
 
 /* Ranks of the fullest host. */
 static uint64_t ranks_a_host(const model_places_t *places)
 {
-    return divided(places->ranks, places->hosts);
+    return divided_up(places->ranks, places->hosts);
 }
 
 /* What all ranks of a host take for `passes` over `bytes` each, however many CPUs. */
 static uint64_t memory_ns(const model_places_t *places, uint64_t bytes, uint64_t passes)
 {
-    return transfer_ns(times(times(bytes, passes), ranks_a_host(places)), HOST_memory);
+    return transfer_ns(capped_times(capped_times(bytes, passes), ranks_a_host(places)), HOST_memory);
 }
 
 uint64_t model_host_ns(const model_places_t *places, collective_kind_t kind, uint64_t bytes)
@@ -184,18 +160,19 @@ uint64_t model_host_ns(const model_places_t *places, collective_kind_t kind, uin
     /* Half of an allreduce's work is the reduce-scatter. */
     uint64_t inside = greater(transfer_ns(bytes, HOST_rank), memory_ns(places, bytes, HOST_collective_passes));
 
-    inside = ranks_a_host(places) > 1 ? plus(steps, inside / 2) : 0;
-    const uint64_t between = hosts > 1 ? plus((uint64_t)steps_doubling(hosts) * HOST_between_step,
-                                              transfer_ns(times(divided(bytes, hosts), hosts - 1), HOST_network))
-                                       : 0;
-    return times(plus(inside, between), halves);
+    inside = ranks_a_host(places) > 1 ? capped_plus(steps, inside / 2) : 0;
+    const uint64_t between =
+        hosts > 1 ? capped_plus((uint64_t)steps_doubling(hosts) * HOST_between_step,
+                                transfer_ns(capped_times(divided_up(bytes, hosts), hosts - 1), HOST_network))
+                  : 0;
+    return capped_times(capped_plus(inside, between), halves);
 }
 
 /* --- the way over the devices --- */
 
 static uint64_t wire_bytes(const encoding_t *encoding, unsigned round, uint64_t count)
 {
-    return times(count, encoding_wire_bytes(encoding, round, 1));
+    return capped_times(count, encoding_wire_bytes(encoding, round, 1));
 }
 
 /* A round that is not the last is an allreduce, and all of it comes back. */
@@ -207,9 +184,9 @@ static bool round_last(const encoding_t *encoding, unsigned round)
 /* Combining the wires of the ranks that share an owner: each rank does its part of it. */
 static uint64_t group_ns(const model_places_t *places, uint64_t bytes)
 {
-    const uint64_t members = divided(places->ranks, places->owners);
+    const uint64_t members = divided_up(places->ranks, places->owners);
 
-    return members < 2 ? 0 : transfer_ns(times(divided(bytes, members), members - 1), HOST_fold);
+    return members < 2 ? 0 : transfer_ns(capped_times(divided_up(bytes, members), members - 1), HOST_fold);
 }
 
 static uint64_t round_collective_ns(const model_call_t *call, unsigned round, uint64_t count)
@@ -218,20 +195,19 @@ static uint64_t round_collective_ns(const model_call_t *call, unsigned round, ui
 
     if (!whole && call->function == COLLECTIVE_REDUCE_SCATTER) {
         /* A chunk has its part of each block. */
-        const uint64_t blocks = times(call->longest, call->places.owners);
-        count = call->count < blocks && call->count > 0 ? divided(times(count, blocks), call->count) : count;
+        const uint64_t blocks = capped_times(call->longest, call->places.owners);
+        count = call->count < blocks && call->count > 0 ? divided_up(capped_times(count, blocks), call->count) : count;
     }
     return model_collective_ns(call->product, &call->places, whole ? COLLECTIVE_ALLREDUCE : call->function,
                                wire_bytes(call->encoding, round, count));
 }
 
-/* What each stage takes for one of so many equal chunks. */
-static void stages_cost(const model_call_t *call, uint64_t chunks, uint64_t ns[MODEL_STAGE_COUNT])
+void model_stages_cost(const model_call_t *call, uint64_t part, uint64_t whole, uint64_t ns[MODEL_STAGE_COUNT])
 {
     const encoding_t *encoding = call->encoding;
-    const uint64_t total = divided(call->total, chunks);
-    const uint64_t count = divided(call->count, chunks);
-    const uint64_t result = divided(call->result, chunks);
+    const uint64_t total = portion(call->total, part, whole);
+    const uint64_t count = portion(call->count, part, whole);
+    const uint64_t result = portion(call->result, part, whole);
     uint64_t cpu = 0;
     uint64_t in = 0;
     uint64_t reduced = 0;
@@ -240,14 +216,15 @@ static void stages_cost(const model_call_t *call, uint64_t chunks, uint64_t ns[M
     for (unsigned r = 0; r < encoding->rounds; r++) {
         const uint64_t back = round_last(encoding, r) ? result : count;
         const uint64_t bytes = wire_bytes(encoding, r, count);
-        cpu = plus(cpu, plus(model_encode_ns(encoding, r, total), group_ns(&call->places, bytes)));
-        cpu = plus(cpu, model_decode_ns(encoding, r, round_last(encoding, r) ? result : total));
-        in = plus(in, model_copy_ns(call->product, MODEL_TO_DEVICE, bytes));
-        reduced = plus(reduced, round_collective_ns(call, r, count));
-        out = plus(out, model_copy_ns(call->product, MODEL_TO_HOST, wire_bytes(encoding, r, back)));
+        cpu = capped_plus(cpu, capped_plus(model_encode_ns(encoding, r, total), group_ns(&call->places, bytes)));
+        cpu = capped_plus(cpu, model_decode_ns(encoding, r, round_last(encoding, r) ? result : total));
+        in = capped_plus(in, model_copy_ns(call->product, MODEL_TO_DEVICE, bytes));
+        reduced = capped_plus(reduced, round_collective_ns(call, r, count));
+        out = capped_plus(out, model_copy_ns(call->product, MODEL_TO_HOST, wire_bytes(encoding, r, back)));
     }
-    ns[MODEL_STAGE_CPU] = greater(
-        cpu, memory_ns(&call->places, times(plus(total, result), dtype_size(encoding->dtype)), HOST_staging_passes));
+    ns[MODEL_STAGE_CPU] =
+        greater(cpu, memory_ns(&call->places, capped_times(capped_plus(total, result), dtype_size(encoding->dtype)),
+                               HOST_staging_passes));
     ns[MODEL_STAGE_TO_DEVICE] = in;
     ns[MODEL_STAGE_COLLECTIVE] = reduced;
     ns[MODEL_STAGE_TO_HOST] = out;
@@ -261,21 +238,21 @@ static uint64_t chunks_cost(const model_call_t *call, uint64_t chunks, uint32_t 
     uint64_t sum = 0;
     uint64_t slowest = 1;
 
-    stages_cost(call, chunks, ns);
+    model_stages_cost(call, 1, chunks, ns);
     for (int s = 0; s < MODEL_STAGE_COUNT; s++) {
-        sum = plus(sum, ns[s]);
+        sum = capped_plus(sum, ns[s]);
         slowest = greater(slowest, ns[s]);
     }
-    *depth = (uint32_t)divided(sum, slowest) + 1;
-    return plus(sum, times(slowest, chunks - 1));
+    *depth = (uint32_t)divided_up(sum, slowest) + 1;
+    return capped_plus(sum, capped_times(slowest, chunks - 1));
 }
 
 void model_pipeline(const model_call_t *call, uint64_t most, model_pipeline_t *pipeline)
 {
-    const uint64_t least = divided(call->count, most);
+    const uint64_t least = divided_up(call->count, most);
     model_pipeline_t best = {.ns = UINT64_MAX};
 
-    stages_cost(call, 1, best.uncut);
+    model_stages_cost(call, 1, 1, best.uncut);
     if (call->on_device) {
         best.chunks = 1;
         best.chunk = call->count;
@@ -296,107 +273,7 @@ void model_pipeline(const model_call_t *call, uint64_t most, model_pipeline_t *p
             best.depth = depth;
         }
     }
-    best.chunk = divided(call->count, best.chunks);
-    best.chunks = divided(call->count, best.chunk);
+    best.chunk = divided_up(call->count, best.chunks);
+    best.chunks = divided_up(call->count, best.chunk);
     *pipeline = best;
-}
-
-/* The chunk for which the fixed cost of an allreduce over a full server is half of the copy's back: smaller ones would
-   make the collective the slowest stage. */
-void model_memory(const model_product_t *product, size_t *chunk_bytes, uint32_t *depth)
-{
-    const model_places_t server = {.ranks = 8, .hosts = 1, .owners = 8, .servers = 1};
-    const uint64_t fixed = model_collective_ns(product, &server, COLLECTIVE_ALLREDUCE, 0);
-    const size_t wanted = (size_t)(2 * fixed * product->to_host / 1000);
-    size_t bytes = (size_t)1 << 20;
-
-    while (bytes < wanted && bytes < (size_t)16 << 20) {
-        bytes *= 2;
-    }
-    *chunk_bytes = bytes;
-    *depth = MODEL_STAGE_COUNT + 2; /* one in each stage; one to be decoded while another is encoded; one in wait */
-}
-
-/* --- the choices --- */
-
-bool model_scatter_pick(const model_product_t *product, const model_places_t *places, const model_blocks_t *blocks,
-                        const encoding_t *const encodings[COLLECTIVE_KIND_COUNT], model_call_t *call)
-{
-    /* In the order in which equals are preferred. */
-    static const collective_kind_t functions[2][COLLECTIVE_KIND_COUNT] = {
-        {COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_REDUCE_SCATTER_BLOCK, COLLECTIVE_ALLREDUCE},
-        {COLLECTIVE_REDUCE_SCATTER_BLOCK, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALLREDUCE},
-    };
-    uint64_t least = UINT64_MAX;
-
-    for (int f = 0; f < COLLECTIVE_KIND_COUNT; f++) {
-        const collective_kind_t function = functions[blocks->equal][f];
-        const bool padded = function == COLLECTIVE_REDUCE_SCATTER_BLOCK;
-        const model_call_t made = {.product = product,
-                                   .places = *places,
-                                   .encoding = encodings[function],
-                                   .function = function,
-                                   .total = blocks->total,
-                                   .count = padded ? times(blocks->longest, places->owners) : blocks->total,
-                                   .result = blocks->longest,
-                                   .longest = blocks->longest};
-        model_pipeline_t pipeline;
-        if (made.encoding == NULL) {
-            continue;
-        }
-        model_pipeline(&made, made.count, &pipeline);
-        if (pipeline.ns < least) {
-            least = pipeline.ns;
-            *call = made;
-        }
-    }
-    return least != UINT64_MAX;
-}
-
-/* The time on the devices of a vector of `elements`. */
-static uint64_t devices_ns(const model_product_t *product, const model_places_t *places, collective_kind_t kind,
-                           const encoding_t *const encodings[COLLECTIVE_KIND_COUNT], uint64_t elements, bool on_device)
-{
-    model_pipeline_t pipeline;
-    model_call_t call = {.product = product,
-                         .places = *places,
-                         .encoding = encodings[COLLECTIVE_ALLREDUCE],
-                         .function = COLLECTIVE_ALLREDUCE,
-                         .total = elements,
-                         .count = elements,
-                         .result = elements};
-
-    if (kind != COLLECTIVE_ALLREDUCE) {
-        const uint64_t each = divided(elements, places->owners);
-        const model_blocks_t blocks = {.total = times(each, places->owners), .longest = each, .equal = true};
-        if (!model_scatter_pick(product, places, &blocks, encodings, &call)) {
-            return UINT64_MAX;
-        }
-    } else if (call.encoding == NULL) {
-        return UINT64_MAX;
-    }
-    call.on_device = on_device;
-    model_pipeline(&call, call.count, &pipeline);
-    return pipeline.ns;
-}
-
-uint64_t model_pays_from(const model_product_t *product, const model_places_t *places, collective_kind_t kind,
-                         const encoding_t *const encodings[COLLECTIVE_KIND_COUNT], bool on_device)
-{
-    const encoding_t *any = NULL;
-
-    for (int k = 0; k < COLLECTIVE_KIND_COUNT; k++) {
-        any = encodings[k] != NULL ? encodings[k] : any;
-    }
-    for (uint64_t bytes = 16; any != NULL && bytes <= UINT64_C(1) << 36; bytes *= 2) {
-        uint64_t host = model_host_ns(places, kind, bytes);
-        if (on_device) {
-            host = plus(host, plus(model_copy_ns(product, MODEL_TO_HOST, bytes),
-                                   model_copy_ns(product, MODEL_TO_DEVICE, bytes)));
-        }
-        if (devices_ns(product, places, kind, encodings, divided(bytes, dtype_size(any->dtype)), on_device) < host) {
-            return bytes;
-        }
-    }
-    return UINT64_MAX;
 }

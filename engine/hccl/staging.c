@@ -7,104 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A vector goes in at least so many chunks, if these are large enough to be worth it. */
-enum { CHUNKS_WANTED = 4, CHUNK_WORTH = 1 << 20 };
+/* --- the pieces of a chunk --- */
 
-/* --- the plan --- */
-
-static bool counts_equal(const collective_t *collective, uint32_t size)
-{
-    for (uint32_t r = 1; r < size; r++) {
-        if (collective->counts[r] != collective->counts[0]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static size_t counts_least(const collective_t *collective, uint32_t size)
-{
-    int least = collective->counts[0];
-
-    for (uint32_t r = 1; r < size; r++) {
-        least = collective->counts[r] < least ? collective->counts[r] : least;
-    }
-    return (size_t)least;
-}
-
-/* The elements of a chunk of a vector of `total`: as many as fit, or fewer so that chunks overlap. */
-static size_t chunk_elements(const engine_t *engine, const encoding_t *encoding, size_t total)
-{
-    size_t wire = 1;
-    size_t state = encoding_state_bytes(encoding, 1);
-
-    for (unsigned r = 0; r < encoding->rounds; r++) {
-        size_t bytes = encoding_wire_bytes(encoding, r, 1);
-        wire = bytes > wire ? bytes : wire;
-    }
-    size_t most = engine->slot_bytes / wire;
-    if (state > 0 && engine->slot_bytes / HCCL_STATE_PART / state < most) {
-        most = engine->slot_bytes / HCCL_STATE_PART / state;
-    }
-    size_t wanted = total / CHUNKS_WANTED + 1;
-    wanted = wanted < CHUNK_WORTH / wire ? CHUNK_WORTH / wire : wanted;
-    return wanted < most ? wanted : most;
-}
-
-static bool plan_shape(const engine_comm_t *comm, const collective_t *collective, hccl_shape_t shape, hccl_plan_t *plan)
-{
-    static const collective_kind_t kinds[] = {
-        [HCCL_SHAPE_ALLREDUCE] = COLLECTIVE_ALLREDUCE,
-        [HCCL_SHAPE_SCATTER] = COLLECTIVE_REDUCE_SCATTER_BLOCK,
-        [HCCL_SHAPE_SCATTER_V] = COLLECTIVE_REDUCE_SCATTER,
-    };
-    const size_t size = comm->size;
-    const size_t total = hccl_total(comm, collective);
-
-    plan->shape = shape;
-    plan->encoding = hccl_encoding(comm, kinds[shape], collective->dtype, collective->op);
-    if (plan->encoding == NULL) {
-        return false;
-    }
-    plan->count = total;
-    plan->chunk = chunk_elements(comm->engine, plan->encoding, total);
-    if (shape == HCCL_SHAPE_SCATTER) {
-        plan->count = total / size;
-        plan->chunk /= size;
-    } else if (shape == HCCL_SHAPE_SCATTER_V) {
-        /* Each block is cut into as many pieces as there are chunks, some longer by one element than others. */
-        plan->chunk = plan->chunk < 2 * size ? 0 : plan->chunk - size;
-    }
-    if (plan->chunk == 0) {
-        return false;
-    }
-    plan->chunks = (plan->count + plan->chunk - 1) / plan->chunk;
-    /* A rank whose count is 0 would leave HCCL at once, and the others waiting. */
-    return shape != HCCL_SHAPE_SCATTER_V || counts_least(collective, comm->size) >= plan->chunks;
-}
-
-/* A function of HCCL that serves the kind, with what the model prefers tried first. */
-bool hccl_plan_make(const engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan)
-{
-    const bool scatter = collective->kind != COLLECTIVE_ALLREDUCE;
-    const bool equal =
-        collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK || (scatter && counts_equal(collective, comm->size));
-    const hccl_shape_t shape = equal ? HCCL_SHAPE_SCATTER : HCCL_SHAPE_SCATTER_V;
-
-    if (scatter && hccl_scatter_function(comm, collective) != COLLECTIVE_ALLREDUCE &&
-        plan_shape(comm, collective, shape, plan)) {
-        return true;
-    }
-    return plan_shape(comm, collective, HCCL_SHAPE_ALLREDUCE, plan) ||
-           (scatter && plan_shape(comm, collective, shape, plan));
-}
-
-/* --- its pieces --- */
+/* Elements one behind the other. */
+typedef struct run {
+    size_t at;
+    size_t count;
+} run_t;
 
 /* A run of elements of the vector. */
 typedef struct piece {
     size_t at;
     size_t count;
+    size_t room; /* elements on the wire */
 } piece_t;
 
 typedef struct staging {
@@ -114,7 +29,7 @@ typedef struct staging {
     const hccl_plan_t *plan;
     encode_ranks_t ranks;
     size_t element;
-    piece_t mine; /* this rank's result, of the vector */
+    run_t mine;   /* this rank's result, of the vector */
     char *result; /* where its first element goes */
 } staging_t;
 
@@ -140,38 +55,36 @@ static size_t block_start(const collective_t *collective, uint32_t rank)
 /* The pieces of a chunk: one, or one of each block, in the order of the HCCL ranks. */
 static uint32_t piece_count(const staging_t *staging)
 {
-    return staging->plan->shape == HCCL_SHAPE_ALLREDUCE ? 1 : staging->comm->size;
+    return staging->plan->function == COLLECTIVE_ALLREDUCE ? 1 : staging->comm->size;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 static piece_t piece_get(const staging_t *staging, size_t chunk, uint32_t number)
 {
     const hccl_plan_t *plan = staging->plan;
-    const size_t first = chunk * plan->chunk;
-    const size_t left = first < plan->count ? plan->count - first : 0;
-    piece_t piece = {.at = first, .count = left < plan->chunk ? left : plan->chunk};
-
-    if (plan->shape == HCCL_SHAPE_ALLREDUCE) {
-        return piece;
-    }
+    const bool whole = plan->function == COLLECTIVE_ALLREDUCE;
     const uint32_t rank = staging->comm->order[number];
-    const size_t start = block_start(staging->collective, rank);
-    if (plan->shape == HCCL_SHAPE_SCATTER_V) {
-        const size_t count = block_count(staging->collective, rank);
-        const size_t each = count / plan->chunks;
-        const size_t longer = count % plan->chunks;
-        piece.at = chunk * each + (chunk < longer ? chunk : longer);
-        piece.count = each + (chunk < longer ? 1 : 0);
-    }
-    piece.at += start;
-    return piece;
+    const size_t count = whole ? plan->count : block_count(staging->collective, rank);
+    const size_t run = plan->function == COLLECTIVE_REDUCE_SCATTER ? count : plan->count;
+    const size_t from = model_cut_start(&plan->cut, run, chunk);
+    const size_t to = model_cut_start(&plan->cut, run, chunk + 1);
+
+    return (piece_t){.at = (whole ? 0 : block_start(staging->collective, rank)) + least(from, count),
+                     .count = least(to, count) - least(from, count),
+                     .room = to - from};
 }
 
+/* Elements on the wire. */
 static size_t chunk_count(const staging_t *staging, size_t chunk)
 {
     size_t count = 0;
 
     for (uint32_t p = 0; p < piece_count(staging); p++) {
-        count += piece_get(staging, chunk, p).count;
+        count += piece_get(staging, chunk, p).room;
     }
     return count;
 }
@@ -195,8 +108,11 @@ static void chunk_encode(const staging_t *staging, const hccl_slot_t *slot, size
         encoding_encode(encoding, round, &staging->ranks,
                         (const char *)staging->collective->send + piece.at * staging->element, state, wire,
                         piece.count);
-        wire += encoding_wire_bytes(encoding, round, piece.count);
-        state += encoding_state_bytes(encoding, piece.count);
+        const size_t filled = encoding_wire_bytes(encoding, round, piece.count);
+        const size_t room = encoding_wire_bytes(encoding, round, piece.room);
+        memset(wire + filled, 0, room - filled);
+        wire += room;
+        state += encoding_state_bytes(encoding, piece.room);
     }
 }
 
@@ -212,13 +128,13 @@ static mpinpu_status_t chunk_reduce(const staging_t *staging, const hccl_slot_t 
     const aclrtStream stream = engine->npu.streams[HCCL_STAGE_REDUCE];
     const uint32_t place = staging->comm->place;
 
-    if (!round_last(staging, round) || staging->plan->shape == HCCL_SHAPE_ALLREDUCE) {
+    if (!round_last(staging, round) || staging->plan->function == COLLECTIVE_ALLREDUCE) {
         const size_t count = encoding_wire_count(encoding, round, chunk_count(staging, chunk));
         return hccl_check(engine, "HcclAllReduce",
                           cann->HcclAllReduce(slot->device_in, slot->device_out, count, type, op, comm, stream));
     }
-    if (staging->plan->shape == HCCL_SHAPE_SCATTER) {
-        const size_t count = encoding_wire_count(encoding, round, piece_get(staging, chunk, place).count);
+    if (staging->plan->function == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
+        const size_t count = encoding_wire_count(encoding, round, piece_get(staging, chunk, place).room);
         return hccl_check(engine, "HcclReduceScatter",
                           cann->HcclReduceScatter(slot->device_in, slot->device_out, count, type, op, comm, stream));
     }
@@ -226,7 +142,7 @@ static mpinpu_status_t chunk_reduce(const staging_t *staging, const hccl_slot_t 
     uint64_t *places = counts + staging->comm->size;
     uint64_t at = 0;
     for (uint32_t p = 0; p < staging->comm->size; p++) {
-        counts[p] = encoding_wire_count(encoding, round, piece_get(staging, chunk, p).count);
+        counts[p] = encoding_wire_count(encoding, round, piece_get(staging, chunk, p).room);
         places[p] = at;
         at += counts[p];
     }
@@ -235,13 +151,20 @@ static mpinpu_status_t chunk_reduce(const staging_t *staging, const hccl_slot_t 
                                                op, comm, stream));
 }
 
-/* Elements that come back. */
-static size_t chunk_received(const staging_t *staging, size_t chunk, unsigned round)
+/* What comes back of a chunk: the first element behind the collective, and how many. */
+static run_t chunk_back(const staging_t *staging, size_t chunk, unsigned round)
 {
-    if (!round_last(staging, round) || staging->plan->shape == HCCL_SHAPE_ALLREDUCE) {
-        return chunk_count(staging, chunk);
+    if (!round_last(staging, round)) {
+        return (run_t){.at = 0, .count = chunk_count(staging, chunk)};
     }
-    return piece_get(staging, chunk, staging->comm->place).count;
+    if (staging->plan->function != COLLECTIVE_ALLREDUCE) {
+        return (run_t){.at = 0, .count = piece_get(staging, chunk, staging->comm->place).count};
+    }
+    /* What of it is this rank's. */
+    const piece_t piece = piece_get(staging, chunk, 0);
+    const size_t from = piece.at > staging->mine.at ? piece.at : staging->mine.at;
+    const size_t to = least(piece.at + piece.count, staging->mine.at + staging->mine.count);
+    return from < to ? (run_t){.at = from - piece.at, .count = to - from} : (run_t){.at = 0, .count = 0};
 }
 
 static mpinpu_status_t stage_end(engine_t *engine, const hccl_slot_t *slot, hccl_stage_t stage)
@@ -260,6 +183,25 @@ static mpinpu_status_t stage_end(engine_t *engine, const hccl_slot_t *slot, hccl
     return status;
 }
 
+/* Starts the way back of what comes back, if that is anything; older CANN wants its addresses aligned. */
+static mpinpu_status_t chunk_fetch(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
+{
+    engine_t *engine = staging->engine;
+    const encoding_t *encoding = staging->plan->encoding;
+    const run_t back = chunk_back(staging, chunk, round);
+    const size_t from = encoding_wire_bytes(encoding, round, back.at) / ATLAS_COPY_ALIGNMENT * ATLAS_COPY_ALIGNMENT;
+    const size_t bytes = encoding_wire_bytes(encoding, round, back.at + back.count) - from;
+
+    if (back.count == 0) {
+        return MPINPU_OK;
+    }
+    return hccl_acl_check(engine, "aclrtMemcpyAsync to the host",
+                          engine->cann.aclrtMemcpyAsync((char *)slot->host_out + from, engine->slot_bytes - from,
+                                                        (const char *)slot->device_out + from, bytes,
+                                                        ACL_MEMCPY_DEVICE_TO_HOST,
+                                                        engine->npu.streams[HCCL_STAGE_OUT]));
+}
+
 /* Starts a round of a chunk: in, reduced, back. */
 static mpinpu_status_t chunk_issue(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
 {
@@ -268,7 +210,6 @@ static mpinpu_status_t chunk_issue(const staging_t *staging, const hccl_slot_t *
     const encoding_t *encoding = staging->plan->encoding;
     const size_t room = engine->slot_bytes;
     const size_t in = encoding_wire_bytes(encoding, round, chunk_count(staging, chunk));
-    const size_t out = encoding_wire_bytes(encoding, round, chunk_received(staging, chunk, round));
 
     const uint64_t begin = hccl_time_begin(engine);
     chunk_encode(staging, slot, chunk, round);
@@ -289,9 +230,7 @@ static mpinpu_status_t chunk_issue(const staging_t *staging, const hccl_slot_t *
         status = stage_end(engine, slot, HCCL_STAGE_REDUCE);
     }
     if (status == MPINPU_OK) {
-        status = hccl_acl_check(engine, "aclrtMemcpyAsync to the host",
-                                cann->aclrtMemcpyAsync(slot->host_out, room, slot->device_out, out,
-                                                       ACL_MEMCPY_DEVICE_TO_HOST, engine->npu.streams[HCCL_STAGE_OUT]));
+        status = chunk_fetch(staging, slot, chunk, round);
     }
     return status == MPINPU_OK ? stage_end(engine, slot, HCCL_STAGE_OUT) : status;
 }
@@ -306,29 +245,21 @@ static void state_decode(const staging_t *staging, const hccl_slot_t *slot, size
 static void result_decode(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
 {
     const encoding_t *encoding = staging->plan->encoding;
-    const bool whole = staging->plan->shape == HCCL_SHAPE_ALLREDUCE;
+    const bool whole = staging->plan->function == COLLECTIVE_ALLREDUCE;
     const uint32_t number = whole ? 0 : staging->comm->place;
-    piece_t piece = piece_get(staging, chunk, number);
-    size_t state = 0; /* elements before it in the chunk, */
-    size_t wire = 0;  /* and in what came back */
+    const run_t back = chunk_back(staging, chunk, round);
+    size_t state = back.at; /* elements before it in the chunk */
 
     for (uint32_t p = 0; p < number; p++) {
-        state += piece_get(staging, chunk, p).count;
+        state += piece_get(staging, chunk, p).room;
     }
-    if (whole) {
-        const size_t from = piece.at > staging->mine.at ? piece.at : staging->mine.at;
-        const size_t ends[] = {piece.at + piece.count, staging->mine.at + staging->mine.count};
-        const size_t to = ends[0] < ends[1] ? ends[0] : ends[1];
-        if (from >= to) {
-            return;
-        }
-        state = wire = from - piece.at;
-        piece = (piece_t){.at = from, .count = to - from};
+    if (back.count > 0) {
+        const size_t at = piece_get(staging, chunk, number).at + back.at - staging->mine.at;
+        encoding_decode(encoding, round, &staging->ranks,
+                        (const char *)slot->host_out + encoding_wire_bytes(encoding, round, back.at),
+                        (char *)slot->state + encoding_state_bytes(encoding, state),
+                        staging->result + at * staging->element, back.count);
     }
-    encoding_decode(encoding, round, &staging->ranks,
-                    (const char *)slot->host_out + encoding_wire_bytes(encoding, round, wire),
-                    (char *)slot->state + encoding_state_bytes(encoding, state),
-                    staging->result + (piece.at - staging->mine.at) * staging->element, piece.count);
 }
 
 static mpinpu_status_t chunk_finish(const staging_t *staging, const hccl_slot_t *slot, size_t chunk, unsigned round)
@@ -358,10 +289,10 @@ static mpinpu_status_t staging_pipeline(const staging_t *staging)
     const size_t lag = nslots / rounds;
     mpinpu_status_t status = MPINPU_OK;
 
-    for (size_t tick = 0; tick < plan->chunks + lag * rounds && status == MPINPU_OK; tick++) {
+    for (size_t tick = 0; tick < plan->cut.chunks + lag * rounds && status == MPINPU_OK; tick++) {
         for (unsigned round = rounds + 1; round-- > 0 && status == MPINPU_OK;) {
             const size_t chunk = tick - lag * round; /* to begin this round, or at the end of the last */
-            if (tick < lag * round || chunk >= plan->chunks) {
+            if (tick < lag * round || chunk >= plan->cut.chunks) {
                 continue;
             }
             const hccl_slot_t *slot = &slots[chunk % nslots];
@@ -392,7 +323,7 @@ mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collec
                  .count = block_count(collective, comm->rank)},
         .result = collective->recv,
     };
-    const bool aside = plan->shape == HCCL_SHAPE_SCATTER_V && collective->send == collective->recv;
+    const bool aside = plan->function == COLLECTIVE_REDUCE_SCATTER && collective->send == collective->recv;
 
     if (aside) {
         staging.result += staging.mine.at * staging.element;

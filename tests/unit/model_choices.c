@@ -88,6 +88,112 @@ Test(model_choices, chunks)
     }
 }
 
+/* The starts of the chunks, from the sizes as model.h states them. */
+static void cut_check(const model_cut_t *cut, uint64_t count)
+{
+    double whole = 0;
+    double before = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint64_t c = 0; c < cut->chunks; c++) {
+            const uint64_t behind = cut->chunks - 1 - c;
+            double size = 1;
+            for (uint64_t i = c; i < cut->up; i++) {
+                size /= 2;
+            }
+            for (uint64_t i = behind; i < cut->down; i++) {
+                size /= 2;
+            }
+            if (pass == 0) {
+                whole += size;
+            } else {
+                const uint64_t start = model_cut_start(cut, count, c);
+                cr_assert(start <= before / whole * (double)count + 1 && start + 1 >= before / whole * (double)count);
+                before += size;
+            }
+        }
+    }
+    cr_assert_eq(model_cut_start(cut, count, 0), 0);
+    cr_assert_eq(model_cut_start(cut, count, cut->chunks), count);
+}
+
+Test(model_choices, cuts)
+{
+    for (uint32_t ramps = 0; ramps < 16; ramps++) {
+        for (uint64_t middle = 1; middle < 40; middle = middle * 2 + 1) {
+            const model_cut_t cut = {ramps / 4 + middle + ramps % 4, ramps / 4, ramps % 4};
+            for (uint64_t count = 1; count < UINT64_C(1) << 40; count = count * 5 + 2) {
+                cut_check(&cut, count);
+            }
+        }
+    }
+}
+
+/* When the links have done their part of a call that is cut so. */
+static uint64_t links_end(const model_call_t *call, const model_cut_t *cut)
+{
+    uint64_t ends[MODEL_STAGE_COUNT] = {0};
+
+    for (uint64_t c = 0; c < cut->chunks; c++) {
+        const uint64_t count = model_cut_start(cut, call->count, c + 1) - model_cut_start(cut, call->count, c);
+        uint64_t ns[MODEL_STAGE_COUNT];
+        stage_times(call, count, count, ns);
+        for (int s = MODEL_STAGE_TO_DEVICE; s < MODEL_STAGE_COUNT; s++) {
+            ends[s] = (ends[s] > ends[s - 1] ? ends[s] : ends[s - 1]) + ns[s];
+        }
+    }
+    return ends[MODEL_STAGE_TO_HOST];
+}
+
+/* Hardly an equal cut takes less time, none by much; and on products whose collectives start fast it is not far from
+   what the slowest link needs alone. */
+static void cut_time_check(const model_call_t *call, uint64_t most, bool fast)
+{
+    model_pipeline_t pipeline;
+    model_cut_t cut;
+    uint64_t bound = 0;
+
+    model_pipeline(call, call->count, &pipeline);
+    model_cut(call, most, &cut);
+    for (uint64_t c = 0; c < cut.chunks; c++) {
+        cr_assert_leq(model_cut_start(&cut, call->count, c + 1) - model_cut_start(&cut, call->count, c), most);
+    }
+    for (int s = MODEL_STAGE_TO_DEVICE; s < MODEL_STAGE_COUNT; s++) {
+        bound = pipeline.uncut[s] > bound ? pipeline.uncut[s] : bound;
+    }
+    const uint64_t end = links_end(call, &cut);
+    for (uint64_t chunks = (call->count + most - 1) / most; chunks < 200; chunks++) {
+        const model_cut_t equal = {.chunks = chunks};
+        cr_assert_leq(end, links_end(call, &equal) * 108 / 100);
+    }
+    if (fast) {
+        cr_assert_leq(end, bound * 115 / 100, "%s: %zu of %zu", atlas_product(call->product->series)->name, (size_t)end,
+                      (size_t)bound);
+    }
+}
+
+Test(model_choices, cut_takes_little_time)
+{
+    static const model_places_t layouts[] = {{2, 1, 2, 1}, {8, 1, 8, 1}, {16, 2, 16, 2}};
+
+    for (int m = 0; m < MODEL_SERIES_COUNT; m++) {
+        for (int l = 0; l < 3; l++) {
+            for (uint64_t count = 4 << 20; count <= 64 << 20; count *= 4) {
+                const model_call_t call = {.product = model_product(model_series[m]),
+                                           .places = layouts[l],
+                                           .encoding =
+                                               model_encoding(model_series[m], COLLECTIVE_ALLREDUCE, DTYPE_F32, OP_SUM),
+                                           .function = COLLECTIVE_ALLREDUCE,
+                                           .total = count,
+                                           .count = count,
+                                           .result = count};
+                const bool fast = model_series[m] == ATLAS_A3 || model_series[m] == ATLAS_950;
+                cut_time_check(&call, 2 << 20, fast && count >= 16 << 20);
+            }
+        }
+    }
+}
+
 Test(model_choices, memory)
 {
     for (int m = 0; m < MODEL_SERIES_COUNT; m++) {
