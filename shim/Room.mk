@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is preloaded: libc and nothing else.
 lib_LTLIBRARIES += libmpinpu.la
-libmpinpu_la_SOURCES = shim/preload.c shim/core.h shim/core_load.c shim/core_load.h shim/functions.def engine/job.h
+libmpinpu_la_SOURCES = \
+	shim/preload.c shim/core.h shim/core_load.c shim/core_load.h shim/functions.def \
+	shim/interposed.def shim/memory.c shim/memory.h engine/job.h engine/memory_watch.h
 libmpinpu_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -Wl,--version-script=shim/libmpinpu.map
 libmpinpu_la_DEPENDENCIES = shim/libmpinpu.map
 
-shim/libmpinpu.map: $(srcdir)/shim/functions.def
+shim/libmpinpu.map: $(srcdir)/shim/functions.def $(srcdir)/shim/interposed.def
 	$(AM_V_GEN)$(MKDIR_P) shim && { \
 	  echo '{'; echo '    global:'; \
 	  $(SED) -n 's/^FUNCTION(\([A-Za-z_]*\),.*/        MPI_\1; PMPI_\1;/p' $(srcdir)/shim/functions.def; \
+	  $(SED) -n 's/^INTERPOSED(\([A-Za-z0-9_]*\)).*/        \1;/p' $(srcdir)/shim/interposed.def; \
 	  echo '    local: *;'; echo '};'; \
 	} >$@-new && mv -f $@-new $@
 CLEANFILES += shim/libmpinpu.map

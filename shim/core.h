@@ -4,10 +4,12 @@
 #ifndef SHIM_CORE_H
 #define SHIM_CORE_H
 
+#include "engine/memory_watch.h"
+
 #include <stdint.h>
 
 /* Rises with every change of this file that an older partner would misread. */
-enum { MPINPU_CORE_ABI = 1 };
+enum { MPINPU_CORE_ABI = 2 };
 
 /* The intercepted functions, numbered in the order of functions.def: CORE_Allreduce, ... */
 typedef enum core_function {
@@ -24,6 +26,8 @@ typedef struct core_table {
     uint32_t abi;       /* MPINPU_CORE_ABI of who filled it in */
     uint32_t functions; /* CORE_FUNCTION_COUNT of who filled it in */
     core_entry_t entry[CORE_FUNCTION_COUNT];
+    memory_watch_place_t
+        *memory_watch; /* of `real`: where a watch of the program's memory is put; NULL: there is none */
 } core_table_t;
 
 /* Called once in the life of the process, at the first intercepted call and before any other use of the core, possibly

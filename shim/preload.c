@@ -11,6 +11,7 @@
 #include "engine/job.h"
 #include "shim/core.h"
 #include "shim/core_load.h"
+#include "shim/memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -343,6 +344,7 @@ static void resolve_once(void)
     library_t library;
     bool found = library_find(&library);
 
+    real.memory_watch = memory_watch_place();
     for (int f = 0; f < CORE_FUNCTION_COUNT; f++) {
         void *address = dlsym(found ? library.handle : RTLD_NEXT, functions[f].pmpi_name);
         if (address == NULL) { /* a library without the profiling names */

@@ -8,9 +8,10 @@ exported() {
 }
 
 # The rows read in another way than the build does it: by the preprocessor.
-rows=$(printf '#define FUNCTION(NAME, words) MPI_##NAME PMPI_##NAME\n#include "shim/functions.def"\n' |
+rows=$(printf '%s\n' '#define FUNCTION(NAME, words) MPI_##NAME PMPI_##NAME' '#include "shim/functions.def"' \
+    '#define INTERPOSED(NAME) NAME' '#include "shim/interposed.def"' |
     $CC -E -P -I "$srcdir" - | tr -s ' ' '\n' | grep . | sort)
-same "libmpinpu.so exports MPI_X and PMPI_X of functions.def" "$rows" "$(exported "$library")"
+same "libmpinpu.so exports MPI_X and PMPI_X of functions.def, and interposed.def" "$rows" "$(exported "$library")"
 for name in Allreduce Reduce_scatter Reduce_scatter_block; do
     case $rows in
     *MPI_$name*PMPI_$name*) ;;

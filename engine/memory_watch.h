@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the engine hears that the program is about to change its memory. */
+#ifndef ENGINE_MEMORY_WATCH_H
+#define ENGINE_MEMORY_WATCH_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* Hears of madvise and mremap of [address, address + bytes) before the kernel does; in the thread that calls them,
+   which may be inside an allocator: it must not allocate. */
+typedef void memory_watch_t(void *address, size_t bytes);
+
+/* Where a watch is put: by release, NULL to end. Who has taken it from there may still be inside afterwards. */
+typedef _Atomic(memory_watch_t *) memory_watch_place_t;
+
+#endif
