@@ -5,6 +5,7 @@
 #define ENGINE_ENGINE_H
 
 #include "engine/collective.h"
+#include "engine/memory_watch.h"
 #include "transport/status.h"
 
 #include <stdint.h>
@@ -35,6 +36,8 @@ typedef struct engine_config {
     bool enabled;         /* false: the engine takes part in agreements, to say that it is switched off */
     bool windows;         /* ranks of one host share memory */
     size_t window_bytes;  /* upper bound of all windows of this host, bytes */
+    bool zero_copy;       /* large buffers may be shared with the peers of this host at their place, */
+    bool zero_copy_huge;  /* also if the process has huge pages, which they then lose */
     bool reproducible;    /* the same bits whatever the placement and the algorithm */
     bool thread_multiple; /* MPI_THREAD_MULTIPLE: several threads may be inside at once */
     int local_ranks;      /* processes of the job on this host, at least 1 */
@@ -43,6 +46,8 @@ typedef struct engine_config {
     uint32_t offers;      /* bits that this process offers to every communicator: see comm_offers */
     engine_npu_t npu;
     engine_compared_t compared;
+    /* Where the engine puts a watch of the program's memory; NULL: there is none, and zero_copy does nothing. */
+    memory_watch_place_t *memory_watch;
     /* Lets the host MPI make progress once; called from wait loops in the thread of the caller. May be NULL. */
     void (*progress)(void);
 } engine_config_t;

@@ -4,7 +4,10 @@ engine_host_sources = \
 	engine/host/agree.c engine/host/agree.h \
 	engine/host/comm.c \
 	engine/host/connect.c \
+	engine/host/direct.c engine/host/direct.h \
+	engine/host/direct_maps.c engine/host/direct_maps.h \
 	engine/host/executor.c engine/host/executor.h \
+	engine/host/exposure.c engine/host/exposure.h \
 	engine/host/host.c engine/host/host.h \
 	engine/host/plan_store.c \
 	engine/host/region.c engine/host/region.h \

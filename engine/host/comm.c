@@ -18,7 +18,8 @@ static engine_comm_t *comm_allocate(engine_t *engine, uint32_t rank, uint32_t si
     comm->ranks = calloc(size, sizeof *comm->ranks);
     comm->host_of = calloc(size, sizeof *comm->host_of);
     comm->sources = calloc(size, sizeof *comm->sources);
-    if (comm->ranks == NULL || comm->host_of == NULL || comm->sources == NULL) {
+    comm->part_counts = calloc(size, sizeof *comm->part_counts);
+    if (comm->ranks == NULL || comm->host_of == NULL || comm->sources == NULL || comm->part_counts == NULL) {
         host_comm_close(comm);
         return NULL;
     }
@@ -104,6 +105,8 @@ void host_comm_close(engine_comm_t *comm)
         comm_leave(comm);
     }
     host_plans_free(comm);
+    free(comm->part_counts);
+    free(comm->vectors);
     free(comm->tmp);
     free(comm->sources);
     free(comm->host_of);

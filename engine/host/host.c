@@ -3,6 +3,8 @@
 
 #include "engine/host/host.h"
 
+#include "engine/host/direct.h"
+#include "engine/host/direct_maps.h"
 #include "engine/host/executor.h"
 #include "engine/host/tiny.h"
 #include "transport/log.h"
@@ -15,6 +17,10 @@
 
 /* More than this a process does not need, however large the host's share. */
 static const size_t window_most = (size_t)16 << 20;
+/* Bytes of the program's buffers that are shared in place at a time, and of all processes' of a host together: so much
+   each of them may map. */
+static const size_t exposed_most = (size_t)512 << 20;
+static const size_t mapped_most = (size_t)1 << 30;
 /* Scratch memory larger than this is given back after each collective. */
 static const size_t tmp_kept = (size_t)64 << 20;
 
@@ -63,6 +69,18 @@ static void host_transport_open(engine_t *engine)
     }
 }
 
+/* Where this fails, this process's buffers are not shared in place, which the others hear before each use. */
+static void host_direct_open(engine_t *engine)
+{
+    const size_t share = mapped_most / (size_t)engine->config.local_ranks;
+
+    if (engine->config.zero_copy && engine->config.memory_watch != NULL && engine->window_status == MPINPU_OK) {
+        engine->direct_maps = direct_maps_open();
+        (void)exposures_open(share < exposed_most ? share : exposed_most, engine->config.zero_copy_huge,
+                             engine->config.memory_watch, &engine->exposures);
+    }
+}
+
 static mpinpu_status_t host_open(const engine_config_t *config, engine_t **engine)
 {
     engine_t *made = calloc(1, sizeof *made);
@@ -77,6 +95,7 @@ static mpinpu_status_t host_open(const engine_config_t *config, engine_t **engin
 
     if (config->enabled) {
         host_transport_open(made);
+        host_direct_open(made);
     } else {
         made->status = MPINPU_ERR_UNSUPPORTED;
         (void)snprintf(made->why, sizeof made->why, "the engine is switched off");
@@ -90,6 +109,8 @@ static void host_close(engine_t *engine)
     if (engine == NULL) {
         return;
     }
+    exposures_close(engine->exposures);
+    direct_maps_close(engine->direct_maps);
     transport_close(engine->transport);
     region_pool_close(engine->regions);
     free(engine);
@@ -145,11 +166,9 @@ static mpinpu_status_t host_run_plan(engine_comm_t *comm, const collective_t *co
     return status;
 }
 
-static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
+/* Through windows or messages. */
+static mpinpu_status_t host_run_copying(engine_comm_t *comm, const collective_t *collective)
 {
-    if (comm->status != MPINPU_OK) {
-        return comm->status;
-    }
     comm->sequence++;
     if (comm->tiny) {
         size_t bytes = host_total_count(collective, comm->size) * dtype_size(collective->dtype);
@@ -158,7 +177,38 @@ static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collect
             return MPINPU_OK;
         }
     }
-    mpinpu_status_t status = host_run_plan(comm, collective);
+    return host_run_plan(comm, collective);
+}
+
+/* From buffers to buffers as far as their whole pages go, the ends through windows. */
+static mpinpu_status_t host_run_direct(engine_comm_t *comm, const collective_t *collective)
+{
+    const size_t bytes = host_total_count(collective, comm->size) * dtype_size(collective->dtype);
+    mpinpu_status_t status = MPINPU_OK;
+    collective_t part;
+    size_t from = 0;
+    size_t to = 0;
+
+    direct_run(comm, collective, &from, &to);
+    if (from == to) {
+        return host_run_copying(comm, collective);
+    }
+    if (direct_part(comm, collective, 0, from, comm->part_counts, &part)) {
+        status = host_run_copying(comm, &part);
+    }
+    if (status == MPINPU_OK && direct_part(comm, collective, to, bytes, comm->part_counts, &part)) {
+        status = host_run_copying(comm, &part);
+    }
+    return status;
+}
+
+static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
+{
+    if (comm->status != MPINPU_OK) {
+        return comm->status;
+    }
+    mpinpu_status_t status =
+        direct_serves(comm, collective) ? host_run_direct(comm, collective) : host_run_copying(comm, collective);
     if (status != MPINPU_OK) {
         const char *cause = status == MPINPU_ERR_TRANSPORT ? transport_failure(comm->engine->transport) : "";
         (void)snprintf(comm->failure, sizeof comm->failure, "%s on the host CPUs: %s%s%s",

@@ -4,6 +4,7 @@
 #define ENGINE_HOST_HOST_H
 
 #include "engine/engine.h"
+#include "engine/host/exposure.h"
 #include "engine/host/kernels.h"
 #include "engine/host/plan.h"
 #include "engine/host/region.h"
@@ -21,11 +22,13 @@ struct engine {
     char window_why[HOST_WHY_BYTES];
     unsigned char *window;
     region_pool_t *regions;
-    _Atomic uint32_t comm_ids;  /* given out so far; relaxed, only the number itself matters */
-    _Atomic bool window_warned; /* relaxed: said once, twice in a race */
-    bool crowded;               /* more ranks on this host than CPUs */
-    unsigned eager_polls;       /* polls at full speed, then with a pause, */
-    unsigned spin_polls;        /* then with progress of everything else */
+    exposures_t *exposures;          /* NULL: buffers are not shared in place, */
+    struct direct_maps *direct_maps; /* or no memory for it */
+    _Atomic uint32_t comm_ids;       /* given out so far; relaxed, only the number itself matters */
+    _Atomic bool window_warned;      /* relaxed: said once, twice in a race */
+    bool crowded;                    /* more ranks on this host than CPUs */
+    unsigned eager_polls;            /* polls at full speed, then with a pause, */
+    unsigned spin_polls;             /* then with progress of everything else */
 };
 
 /* A plan with what it was made for. */
@@ -69,7 +72,9 @@ struct engine_comm {
     size_t region; /* offset of my region, */
     size_t half;   /* and what plans may use of it and of everybody's */
     bool has_region;
-    const void **sources; /* scratch for folds, `size` entries */
+    const void **sources;    /* scratch for folds, `size` entries */
+    unsigned char **vectors; /* direct.c: where each rank's input and result begin; NULL: not used yet */
+    int *part_counts;        /* and the blocks of what it leaves; `size` */
     void *tmp;
     size_t tmp_bytes;
     host_plan_t plans[HOST_PLANS_KEPT];

@@ -18,6 +18,7 @@ enum {
     REGION_LINE = 64,
     REGION_STRIDE = 128, /* two lines: the neighbouring line is fetched with the one that is polled */
     REGION_TINY_BYTES = REGION_LINE - 8,
+    REGION_WORD_BYTES = 256,
 };
 
 /* The payload of a tiny collective beside its flag. */
@@ -29,9 +30,10 @@ typedef struct region_tiny {
 
 /* What a region begins with; then `bye`, one a rank; then two halves of data. */
 typedef struct region_head {
-    region_tiny_t tiny[2];                            /* by parity of the sequence */
-    _Alignas(REGION_STRIDE) _Atomic uint64_t counter; /* ticks published; release by the owner */
-    _Alignas(REGION_STRIDE) _Atomic uint32_t bye[];   /* [r] set by rank r's last access */
+    region_tiny_t tiny[2];                                         /* by parity of the sequence */
+    _Alignas(REGION_STRIDE) unsigned char word[REGION_WORD_BYTES]; /* see direct_word_t */
+    _Alignas(REGION_STRIDE) _Atomic uint64_t counter;              /* ticks published; release by the owner */
+    _Alignas(REGION_STRIDE) _Atomic uint32_t bye[];                /* [r] set by rank r's last access */
 } region_head_t;
 
 typedef struct region_pool region_pool_t;

@@ -3,12 +3,12 @@
 job_programs = \
 	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/forbid \
 	tests/jobs/large tests/jobs/progress tests/jobs/remap \
-	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values
+	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy
 job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
 	tests/jobs/float16.sh \
 	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh \
-	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh
+	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env

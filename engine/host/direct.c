@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/host/direct.h"
+
+#include "engine/host/direct_maps.h"
+#include "engine/host/plan_build.h"
+#include "engine/host/stream.h"
+#include "engine/host/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Vectors shorter than this go through windows: below, the two waits more cost what is gained (docs/performance). */
+static const size_t direct_least = (size_t)256 << 10;
+/* What is left after the parts before and behind whole pages is not worth it below this. */
+static const size_t direct_core_least = (size_t)64 << 10;
+/* Results of so many bytes go past the caches. */
+static const size_t direct_stream_least = (size_t)2 << 20;
+/* Bytes folded at a time: what is stored into every result is still in the first-level cache. */
+enum { DIRECT_PART = 1024 };
+
+static direct_word_t *word_of(const engine_comm_t *comm, uint32_t rank)
+{
+    return (direct_word_t *)(void *)comm->ranks[rank].region->word;
+}
+
+/* All ranks have come here; what each stored before is visible to all. */
+static void direct_tick(engine_comm_t *comm)
+{
+    comm->base++;
+    /* Release: the stores before are visible to who sees the tick. */
+    atomic_store_explicit(&comm->ranks[comm->rank].region->counter, comm->base, memory_order_release);
+    for (uint32_t r = 0; r < comm->size; r++) {
+        wait_t wait = {0};
+        /* Acquire: and what others stored, to me. */
+        while (atomic_load_explicit(&comm->ranks[r].region->counter, memory_order_acquire) < comm->base) {
+            wait_step(comm->engine, &wait);
+        }
+    }
+}
+
+static direct_buffer_t buffer_tell(const exposure_view_t *view, const void *buffer)
+{
+    return (direct_buffer_t){.id = view->id, .offset = (uint64_t)(uintptr_t)buffer - view->address, .card = view->card};
+}
+
+/* The bytes of a vector at `buffer` before its first whole page, and up to the end of the last. */
+static void pages_inside(const void *buffer, size_t bytes, uint64_t *from, uint64_t *to)
+{
+    const uintptr_t page = pages_size();
+    const uintptr_t begin = (uintptr_t)buffer;
+
+    *from = (begin + page - 1) / page * page - begin;
+    *to = (begin + bytes) / page * page - begin;
+}
+
+/* Exposes this rank's buffers and tells of them; the word's ids are 0 where they are not exposed. A reduce_scatter's
+   result is written by its owner alone; in place it would be written over input that others read. */
+static void word_fill(engine_comm_t *comm, const collective_t *collective, direct_word_t *word)
+{
+    const size_t element = dtype_size(collective->dtype);
+    const size_t bytes = host_total_count(collective, comm->size) * element;
+    const bool allreduce = collective->kind == COLLECTIVE_ALLREDUCE;
+    exposures_t *exposures = comm->engine->exposures;
+    exposure_view_t send;
+    exposure_view_t recv;
+    uint64_t from[2];
+    uint64_t to[2];
+
+    *word = (direct_word_t){0};
+    if (exposures == NULL || (!allreduce && collective->send == collective->recv) ||
+        !exposure_find(exposures, collective->send, bytes, &send)) {
+        return;
+    }
+    if (allreduce && !exposure_find(exposures, collective->recv, bytes, &recv)) {
+        exposure_release(exposures, send.id);
+        return;
+    }
+    pages_inside(collective->send, bytes, &from[0], &to[0]);
+    pages_inside(allreduce ? collective->recv : collective->send, bytes, &from[1], &to[1]);
+    word->send = buffer_tell(&send, collective->send);
+    if (allreduce) {
+        word->recv = buffer_tell(&recv, collective->recv);
+    }
+    word->from = ((from[0] > from[1] ? from[0] : from[1]) + element - 1) / element * element;
+    word->to = (to[0] < to[1] ? to[0] : to[1]) / element * element;
+    word->newest = exposures_list(exposures, word->alive);
+}
+
+/* The part of the vector that lies in exposed pages of all ranks; empty where there is none. */
+static void words_join(const engine_comm_t *comm, uint64_t *from, uint64_t *to)
+{
+    *from = 0;
+    *to = UINT64_MAX;
+    for (uint32_t r = 0; r < comm->size; r++) {
+        const direct_word_t *word = word_of(comm, r);
+        *from = word->from > *from ? word->from : *from;
+        *to = word->send.id == 0 ? 0 : word->to < *to ? word->to : *to;
+    }
+    if (*to < *from || *to - *from < direct_core_least) {
+        *to = *from;
+    }
+}
+
+/* Bytes of the vector before what this rank's result is of it. */
+static size_t own_start(const engine_comm_t *comm, const collective_t *collective)
+{
+    size_t before = 0;
+
+    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
+        before = comm->rank * collective->count;
+    } else if (collective->kind == COLLECTIVE_REDUCE_SCATTER) {
+        for (uint32_t r = 0; r < comm->rank; r++) {
+            before += (size_t)collective->counts[r];
+        }
+    }
+    return before * dtype_size(collective->dtype);
+}
+
+/* Finds where everybody's vectors begin here. */
+static bool peers_map(engine_comm_t *comm, const collective_t *collective)
+{
+    direct_maps_t *maps = comm->engine->direct_maps;
+
+    if (comm->vectors == NULL) {
+        comm->vectors = calloc((size_t)2 * comm->size, sizeof *comm->vectors);
+    }
+    if (comm->vectors == NULL || maps == NULL) {
+        return false;
+    }
+    for (uint32_t r = 0; r < comm->size; r++) {
+        const direct_word_t *word = word_of(comm, r);
+        unsigned char **vectors = &comm->vectors[2 * (size_t)r];
+        if (r == comm->rank) {
+            vectors[0] = (unsigned char *)(uintptr_t)collective->send;
+            vectors[1] = (unsigned char *)collective->recv - own_start(comm, collective);
+        } else if (!direct_maps_get(maps, comm->ranks[r].peer, word, &word->send, &vectors[0]) ||
+                   (word->recv.id != 0 &&
+                    !direct_maps_get(maps, comm->ranks[r].peer, word, &word->recv, &vectors[1]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void direct_store(void *dst, const void *src, size_t bytes)
+{
+    memcpy(dst, src, bytes);
+}
+
+typedef struct direct_fold {
+    engine_comm_t *comm;
+    kernel_fold_t fold;
+    size_t element;
+    uint32_t results; /* that a part is stored into: all ranks', or this rank's */
+    bool streams;
+} direct_fold_t;
+
+/* Folds a part of the vector and stores it into every result, this rank's first. */
+static void part_fold(const direct_fold_t *direct, uint64_t at, size_t bytes)
+{
+    _Alignas(64) unsigned char part[DIRECT_PART];
+    engine_comm_t *comm = direct->comm;
+
+    for (uint32_t r = 0; r < comm->size; r++) {
+        comm->sources[r] = comm->vectors[2 * (size_t)r] + at;
+    }
+    direct->fold(part, comm->sources, comm->size, bytes / direct->element);
+    for (uint32_t distance = 0; distance < direct->results; distance++) {
+        const uint32_t r = (comm->rank + distance) % comm->size;
+        (direct->streams ? stream_copy : direct_store)(comm->vectors[2 * (size_t)r + 1] + at, part, bytes);
+    }
+}
+
+/* From several places in turn, as stream_copy does. */
+static void direct_fold(const direct_fold_t *direct, uint64_t from, uint64_t length)
+{
+    const size_t part = DIRECT_PART / direct->element * direct->element;
+    const uint64_t lane = length / STREAM_LANES / part * part;
+
+    for (uint64_t at = 0; at < lane; at += part) {
+        for (unsigned l = 0; l < STREAM_LANES; l++) {
+            part_fold(direct, from + l * lane + at, part);
+        }
+    }
+    for (uint64_t at = STREAM_LANES * lane; at < length; at += part) {
+        part_fold(direct, from + at, length - at < part ? length - at : part);
+    }
+}
+
+/* What of the vector's stretch [from, to) this rank folds: a slice, or what is in its block. */
+static plan_range_t direct_share(const engine_comm_t *comm, const collective_t *collective, uint64_t from, uint64_t to)
+{
+    if (collective->kind == COLLECTIVE_ALLREDUCE) {
+        plan_range_t slice = plan_slice(to - from, plan_unit(dtype_size(collective->dtype)), comm->size, comm->rank);
+        slice.start += from;
+        return slice;
+    }
+    const uint64_t start = own_start(comm, collective);
+    const uint64_t end = start + host_block_count(collective, comm->rank) * dtype_size(collective->dtype);
+    const uint64_t first = start > from ? start : from;
+    const uint64_t last = end < to ? end : to;
+    return (plan_range_t){.start = first, .length = last > first ? last - first : 0};
+}
+
+static void direct_fold_share(engine_comm_t *comm, const collective_t *collective, uint64_t from, uint64_t to)
+{
+    const bool allreduce = collective->kind == COLLECTIVE_ALLREDUCE;
+    const plan_range_t share = direct_share(comm, collective, from, to);
+    const direct_fold_t direct = {.comm = comm,
+                                  .fold = kernel_fold_find(collective->dtype, collective->op),
+                                  .element = dtype_size(collective->dtype),
+                                  .results = allreduce ? comm->size : 1,
+                                  .streams = to - from >= direct_stream_least};
+
+    direct_fold(&direct, share.start, share.length);
+    stream_end();
+}
+
+bool direct_serves(const engine_comm_t *comm, const collective_t *collective)
+{
+    return comm->engine->config.zero_copy && comm->windows && comm->nhosts == 1 && !dtype_padded(collective->dtype) &&
+           host_total_count(collective, comm->size) * dtype_size(collective->dtype) >= direct_least;
+}
+
+void direct_run(engine_comm_t *comm, const collective_t *collective, size_t *from, size_t *to)
+{
+    direct_word_t *mine = word_of(comm, comm->rank);
+    bool mapped = true;
+
+    /* All ranks have read the words of the last time: they have begun the collective after it. */
+    word_fill(comm, collective, mine);
+    direct_tick(comm);
+    words_join(comm, from, to);
+    if (*to > *from) {
+        mine->mapped = peers_map(comm, collective) ? 1 : 0;
+        direct_tick(comm);
+        for (uint32_t r = 0; r < comm->size; r++) {
+            mapped = mapped && word_of(comm, r)->mapped != 0;
+        }
+        if (mapped) {
+            direct_fold_share(comm, collective, *from, *to);
+            direct_tick(comm);
+        } else {
+            *to = *from;
+        }
+    }
+    if (mine->send.id != 0) {
+        exposure_release(comm->engine->exposures, mine->send.id);
+    }
+    if (mine->recv.id != 0) {
+        exposure_release(comm->engine->exposures, mine->recv.id);
+    }
+}
+
+bool direct_part(const engine_comm_t *comm, const collective_t *collective, size_t from, size_t to, int *counts,
+                 collective_t *part)
+{
+    const size_t element = dtype_size(collective->dtype);
+    size_t start = 0;
+
+    *part = *collective;
+    part->send = (const unsigned char *)collective->send + from;
+    if (collective->kind == COLLECTIVE_ALLREDUCE) {
+        part->recv = (unsigned char *)collective->recv + from;
+        part->count = (to - from) / element;
+        return from < to;
+    }
+    part->kind = COLLECTIVE_REDUCE_SCATTER;
+    part->counts = counts;
+    for (uint32_t r = 0; r < comm->size; r++) {
+        const size_t end = start + host_block_count(collective, r) * element;
+        const size_t first = start > from ? start : from;
+        const size_t last = end < to ? end : to;
+        counts[r] = last > first ? (int)((last - first) / element) : 0;
+        if (r == comm->rank && last > first) {
+            part->recv = (unsigned char *)collective->recv + (first - start);
+        }
+        start = end;
+    }
+    return from < to;
+}
