@@ -30,6 +30,7 @@ typedef struct engine_npu {
     const char *map;    /* the devices of the host's ranks in order, "4,5,6,7"; NULL: device n for rank n */
     bool fp64;          /* float64 may go in integers where the devices have none */
     bool fp64_exact;    /* and must, in full width */
+    unsigned patience;  /* seconds that a rank waits for others on the NPUs before it says so; 0: for ever */
 } engine_npu_t;
 
 typedef struct engine_config {
@@ -54,6 +55,7 @@ typedef struct engine_config {
 
 /* The out-of-band exchange among the ranks of one communicator. Every rank calls with the same `bytes`; `all` receives
    size * bytes, in rank order. Blocking; collective. */
+enum { ENGINE_WORD_BYTES = 256 };
 typedef struct engine_exchange {
     int rank;
     int size;
@@ -61,6 +63,12 @@ typedef struct engine_exchange {
     mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
     /* `data` of rank `root` comes to all. May be NULL for an engine that does without. */
     mpinpu_status_t (*broadcast)(void *context, void *data, size_t bytes, int root);
+    /* Words of ENGINE_WORD_BYTES at any time, outside of the order of collectives; see the vtable. NULL: there are
+     * none.
+     */
+    engine_comm_t *words;
+    void (*word_send)(engine_comm_t *words, uint32_t rank, const void *word);
+    bool (*word_take)(engine_comm_t *words, void *word);
 } engine_exchange_t;
 
 typedef struct engine_vtable {
@@ -87,6 +95,13 @@ typedef struct engine_vtable {
 
     /* Whether ranks of the communicator share memory. NULL: they never do. */
     bool (*comm_windows)(const engine_comm_t *comm);
+
+    /* Carries ENGINE_WORD_BYTES to another rank of the communicator, copied, soon and without waiting; and takes what
+       came from any rank, in no order, false where nothing has. A word may be lost with the process or with memory.
+       Between comm_open and comm_close, also when the communicator has failed; one caller at a time on a communicator.
+       NULL: it cannot. */
+    void (*word_send)(engine_comm_t *comm, uint32_t rank, const void *word);
+    bool (*word_take)(engine_comm_t *comm, void *word);
 
     /* Whether this engine reduces dtype by op: equal on all ranks. */
     bool (*supports)(const engine_t *engine, dtype_t dtype, op_t op);

@@ -48,6 +48,7 @@ static engine_npu_t process_npu_config(void)
         .map = mapped ? settings_path(settings, SETTING_DEVICE_MAP) : NULL,
         .fp64 = settings_get(settings, SETTING_FP64) != SETTING_FP64_HOST,
         .fp64_exact = settings_get(settings, SETTING_FP64) == SETTING_FP64_EXACT,
+        .patience = (unsigned)settings_get(settings, SETTING_HCCL_PATIENCE),
     };
 }
 
@@ -204,6 +205,9 @@ static void comm_state_connect_npu(comm_state_t *state, engine_exchange_t *excha
     if ((process.vtable->comm_offers(state->engine_comm) & OFFER_NPU) == 0) {
         return;
     }
+    exchange->words = state->engine_comm;
+    exchange->word_send = process.vtable->word_send;
+    exchange->word_take = process.vtable->word_take;
     if (engine_hccl.comm_open(process.npu, exchange, &state->npu_comm, why, sizeof why) != MPINPU_OK) {
         state->npu_comm = NULL;
         comm_npu_refusal_say(state, why);

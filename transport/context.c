@@ -271,6 +271,7 @@ void transport_close(transport_t *transport)
     transport_window_unmap(transport);
     ucp_worker_release_address(transport->worker, transport->address);
     if (all_closed) {
+        transport_messages_drop(transport);
         ucp_worker_destroy(transport->worker);
         ucp_cleanup(transport->context);
     } else {

@@ -114,6 +114,9 @@ ucp_ep_h transport_peer_endpoint(transport_t *transport, transport_peer_t *peer,
    way, so UCX's worker must not be destroyed. */
 bool transport_peers_close(transport_t *transport, double seconds);
 
+/* Drops the messages that have come and that nobody has taken: UCX would complain of them at the end. */
+void transport_messages_drop(transport_t *transport);
+
 /* Monotonic time, seconds. */
 double transport_now(void);
 

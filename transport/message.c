@@ -120,6 +120,47 @@ mpinpu_status_t transport_request_test(transport_t *transport, transport_request
     return failure_say(transport, "sending a message", ucs_status_string(status));
 }
 
+/* Whether the message is all of `bytes`. One that comes by rendezvous is waited for: its sender is there, or was. */
+static bool message_receive(transport_t *transport, ucp_tag_message_h message, void *buffer, size_t bytes)
+{
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+                                 .memory_type = UCS_MEMORY_TYPE_HOST};
+    ucp_tag_recv_info_t info;
+    ucs_status_t status;
+
+    void *started = ucp_tag_msg_recv_nbx(transport->worker, buffer, bytes, message, &param);
+    if (started == NULL || UCS_PTR_IS_ERR(started)) {
+        return false;
+    }
+    while ((status = ucp_tag_recv_request_test(started, &info)) == UCS_INPROGRESS) {
+        if (ucp_worker_progress(transport->worker) == 0) {
+            sched_yield();
+        }
+    }
+    ucp_request_free(started);
+    return status == UCS_OK && info.length == bytes;
+}
+
+bool transport_take(transport_t *transport, uint64_t tag, void *buffer, size_t bytes)
+{
+    ucp_tag_recv_info_t info;
+
+    (void)ucp_worker_progress(transport->worker);
+    ucp_tag_message_h message = ucp_tag_probe_nb(transport->worker, tag, tag_all_bits, 1, &info);
+    return message != NULL && message_receive(transport, message, buffer, bytes);
+}
+
+void transport_messages_drop(transport_t *transport)
+{
+    ucp_tag_recv_info_t info;
+    ucp_tag_message_h message;
+    char nothing[1];
+
+    while ((message = ucp_tag_probe_nb(transport->worker, 0, 0, 1, &info)) != NULL) {
+        (void)message_receive(transport, message, nothing, 0);
+    }
+}
+
 void transport_request_cancel(transport_t *transport, transport_request_t *request)
 {
     if (request->ucx == NULL) {

@@ -83,6 +83,10 @@ mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *bu
 /* MPINPU_OK when done, MPINPU_IN_PROGRESS, or MPINPU_ERR_TRANSPORT (said in the log once). Does not progress. */
 mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request);
 
+/* Takes a message with this tag that has come, from anyone, if there is one; moves messages first, be it this process's
+   first. False: none, or one that is not of exactly `bytes`, which is dropped. */
+bool transport_take(transport_t *transport, uint64_t tag, void *buffer, size_t bytes);
+
 /* Gives up a request that is under way (receive cancelled, send left to finish); afterwards it is done. */
 void transport_request_cancel(transport_t *transport, transport_request_t *request);
 

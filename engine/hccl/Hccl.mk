@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The engine on NPUs: HCCL. A file a line.
 engine_hccl_sources = \
-	engine/hccl/agree.c \
+	engine/hccl/agree.c engine/hccl/alarm.c \
 	engine/hccl/atlas.c \
 	engine/hccl/atlas.def \
 	engine/hccl/atlas.h \
@@ -38,4 +38,5 @@ engine_hccl_sources = \
 	engine/hccl/staging.c \
 	engine/hccl/times.c \
 	engine/hccl/trial.c \
+	engine/hccl/wait.c \
 	engine/hccl/wire.c

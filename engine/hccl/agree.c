@@ -210,8 +210,9 @@ static engine_comm_t *comm_allocate(engine_t *engine, const engine_exchange_t *e
     comm->size = (uint32_t)exchange->size;
     comm->order = calloc(size, sizeof *comm->order);
     comm->processes = calloc(size, sizeof *comm->processes);
+    comm->waits = calloc(size, sizeof *comm->waits);
     comm->blocks = calloc(2 * size * (engine->slots + 1), sizeof *comm->blocks);
-    if (comm->order == NULL || comm->processes == NULL || comm->blocks == NULL) {
+    if (comm->order == NULL || comm->processes == NULL || comm->waits == NULL || comm->blocks == NULL) {
         hccl_comm_close(comm);
         return NULL;
     }
@@ -268,6 +269,7 @@ void hccl_comm_close(engine_comm_t *comm)
         pthread_mutex_unlock(&comm->engine->lock);
     }
     free(comm->blocks);
+    free(comm->waits);
     free(comm->processes);
     free(comm->order);
     free(comm);

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device of this process: context, streams, events, memory; and waiting for it. */
+/* The device of this process: context, streams, events, memory. */
 #include "engine/hccl/hccl.h"
 
-#include <sched.h>
+#include "transport/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-/* Polls at full speed before the CPU is offered to others, and polls between two looks at the clock. */
-enum { POLLS_BEFORE_YIELD = 200, POLLS_A_LOOK = 64 };
-/* How often the streams and the communicator are asked whether something broke. */
-static const int64_t look_ns = INT64_C(20000000);
-
-static int64_t clock_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* "Not supported" must not reach who takes it for the agreed answer of all ranks. */
 static mpinpu_status_t device_status(mpinpu_status_t status)
@@ -101,17 +88,6 @@ static void slot_close(const cann_t *cann, hccl_slot_t *slot)
     *slot = (hccl_slot_t){0};
 }
 
-/* The stream, with what still runs on it. */
-static void stream_close(const cann_t *cann, aclrtStream stream)
-{
-    if (cann->aclrtDestroyStreamForce != NULL) {
-        (void)cann->aclrtDestroyStreamForce(stream);
-        return;
-    }
-    (void)cann->aclrtSynchronizeStream(stream);
-    (void)cann->aclrtDestroyStream(stream);
-}
-
 /* The thread's context becomes the device's. */
 static mpinpu_status_t context_open(engine_t *engine)
 {
@@ -135,53 +111,100 @@ static mpinpu_status_t context_open(engine_t *engine)
 /* The streams that are missing. */
 static mpinpu_status_t streams_open(engine_t *engine)
 {
+    const cann_t *cann = &engine->cann;
     hccl_device_t *npu = &engine->npu;
     mpinpu_status_t status = MPINPU_OK;
 
     for (int s = 0; s < HCCL_STAGE_COUNT && status == MPINPU_OK; s++) {
         if (npu->streams[s] == NULL) {
-            status = hccl_acl_check(engine, "aclrtCreateStream", engine->cann.aclrtCreateStream(&npu->streams[s]));
+            status = hccl_acl_check(engine, "aclrtCreateStream", cann->aclrtCreateStream(&npu->streams[s]));
+        }
+        if (status == MPINPU_OK && cann->aclrtDestroyStreamForce == NULL && npu->ends[s] == NULL) {
+            status = hccl_acl_check(engine, "aclrtCreateEvent", cann->aclrtCreateEvent(&npu->ends[s]));
         }
     }
     return status;
 }
 
-static void streams_close(engine_t *engine)
+/* Ends what runs on the streams. A CANN that cannot leaves the device busy till it ends by itself. */
+static void streams_stop(engine_t *engine)
 {
+    const cann_t *cann = &engine->cann;
+    hccl_device_t *npu = &engine->npu;
+
     for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
-        if (engine->npu.streams[s] != NULL) {
-            stream_close(&engine->cann, engine->npu.streams[s]);
-            engine->npu.streams[s] = NULL;
+        if (npu->streams[s] == NULL) {
+            continue;
+        }
+        if (cann->aclrtDestroyStreamForce != NULL) {
+            (void)cann->aclrtDestroyStreamForce(npu->streams[s]);
+            npu->streams[s] = NULL;
+        } else if (npu->ends[s] != NULL && !npu->busy[s]) {
+            npu->busy[s] = cann->aclrtRecordEvent(npu->ends[s], npu->streams[s]) == ACL_SUCCESS;
         }
     }
+}
+
+/* After streams_stop: destroys the streams that are done; false if some are not. */
+static bool streams_close(engine_t *engine)
+{
+    const cann_t *cann = &engine->cann;
+    hccl_device_t *npu = &engine->npu;
+    bool closed = true;
+
+    for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
+        aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_COMPLETE;
+        if (npu->busy[s] && (cann->aclrtQueryEventStatus(npu->ends[s], &recorded) != ACL_SUCCESS ||
+                             recorded != ACL_EVENT_RECORDED_STATUS_COMPLETE)) {
+            closed = false;
+            continue;
+        }
+        npu->busy[s] = false;
+        if (npu->streams[s] != NULL) {
+            (void)cann->aclrtDestroyStream(npu->streams[s]);
+            npu->streams[s] = NULL;
+        }
+    }
+    return closed;
+}
+
+bool hccl_device_busy(engine_t *engine)
+{
+    bool busy = false;
+
+    for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
+        busy = busy || engine->npu.busy[s];
+    }
+    return busy && !streams_close(engine);
 }
 
 mpinpu_status_t hccl_device_open(engine_t *engine)
 {
     hccl_device_t *npu = &engine->npu;
-
-    if (npu->open) {
-        return streams_open(engine);
-    }
     mpinpu_status_t status = context_open(engine);
+
+    if (status == MPINPU_OK && npu->open && hccl_device_busy(engine)) {
+        (void)snprintf(engine->said, sizeof engine->said,
+                       "work that failed is still on the device, and this CANN cannot end it; from CANN 8.0 on it can");
+        return MPINPU_ERR_DEVICE;
+    }
     if (status == MPINPU_OK) {
         status = streams_open(engine);
     }
-    for (uint32_t s = 0; s < engine->slots && status == MPINPU_OK; s++) {
+    for (uint32_t s = 0; s < engine->slots && status == MPINPU_OK && !npu->open; s++) {
         status = slot_open(engine, &npu->slots[s]);
     }
-    npu->open = true;
-    if (status != MPINPU_OK) {
+    if (status != MPINPU_OK && !npu->open) {
+        npu->open = true;
         hccl_device_close(engine);
     }
+    npu->open = npu->open || status == MPINPU_OK;
     return status;
 }
 
 void hccl_device_abandon(engine_t *engine)
 {
-    if (engine->npu.open) {
-        streams_close(engine);
-    }
+    streams_stop(engine);
 }
 
 void hccl_device_close(engine_t *engine)
@@ -192,7 +215,16 @@ void hccl_device_close(engine_t *engine)
     if (!npu->open) {
         return;
     }
-    streams_close(engine);
+    streams_stop(engine);
+    if (!streams_close(engine)) {
+        return; /* the work uses what else there is */
+    }
+    for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
+        if (npu->ends[s] != NULL) {
+            (void)cann->aclrtDestroyEvent(npu->ends[s]);
+            npu->ends[s] = NULL;
+        }
+    }
     for (uint32_t s = 0; s < engine->slots; s++) {
         slot_close(cann, &npu->slots[s]);
     }
@@ -202,6 +234,9 @@ void hccl_device_close(engine_t *engine)
 void hccl_device_reset(engine_t *engine)
 {
     hccl_device_close(engine);
+    if (hccl_device_busy(engine)) {
+        log_info("work that failed is left on the device, since this CANN cannot end it");
+    }
     if (engine->npu.set) {
         (void)engine->cann.aclrtResetDevice(engine->device);
     }
@@ -231,65 +266,4 @@ void hccl_device_leave(engine_t *engine, aclrtContext saved)
     if (saved != NULL) {
         (void)engine->cann.aclrtSetCurrentContext(saved);
     }
-}
-
-/* Whether something broke that would keep an event from ever coming. */
-static mpinpu_status_t device_look(engine_t *engine, HcclComm comm)
-{
-    const cann_t *cann = &engine->cann;
-    aclrtStreamStatus stream = ACL_STREAM_STATUS_NOT_READY;
-    HcclResult result = HCCL_SUCCESS;
-    mpinpu_status_t status = MPINPU_OK;
-
-    for (int s = 0; s < HCCL_STAGE_COUNT && status == MPINPU_OK && cann->aclrtStreamQuery != NULL; s++) {
-        status = hccl_acl_check(engine, "work on the device", cann->aclrtStreamQuery(engine->npu.streams[s], &stream));
-    }
-    if (status == MPINPU_OK && comm != NULL && cann->HcclGetCommAsyncError != NULL &&
-        cann->HcclGetCommAsyncError(comm, &result) == HCCL_SUCCESS) {
-        status = hccl_check(engine, "a link of the communicator", result);
-    }
-    return status;
-}
-
-mpinpu_status_t hccl_device_wait(engine_t *engine, HcclComm comm, const hccl_slot_t *slot, hccl_stage_t stage)
-{
-    const cann_t *cann = &engine->cann;
-    int64_t looked = 0;
-
-    for (unsigned polls = 1;; polls++) {
-        aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-        mpinpu_status_t status =
-            hccl_acl_check(engine, "aclrtQueryEventStatus", cann->aclrtQueryEventStatus(slot->done[stage], &recorded));
-        if (status != MPINPU_OK || recorded == ACL_EVENT_RECORDED_STATUS_COMPLETE) {
-            return status;
-        }
-        if (engine->config.progress != NULL) {
-            engine->config.progress();
-        }
-        if (polls > POLLS_BEFORE_YIELD) {
-            (void)sched_yield();
-        }
-        if (polls % POLLS_A_LOOK == 0) {
-            int64_t now = clock_ns();
-            if (now - looked > look_ns) {
-                looked = now;
-                status = device_look(engine, comm);
-            }
-            if (status != MPINPU_OK) {
-                return status;
-            }
-        }
-    }
-}
-
-mpinpu_status_t hccl_device_finish(engine_t *engine)
-{
-    mpinpu_status_t status = MPINPU_OK;
-
-    /* The last piece of work on each stream is an event that has come, so this does not wait. */
-    for (int s = 0; s < HCCL_STAGE_COUNT && status == MPINPU_OK; s++) {
-        status =
-            hccl_acl_check(engine, "work on the device", engine->cann.aclrtSynchronizeStream(engine->npu.streams[s]));
-    }
-    return status;
 }

@@ -13,6 +13,7 @@
 /* What each rank says before a group is made. */
 typedef struct group_word {
     int32_t status;
+    uint32_t rank;  /* whose status it is */
     uint32_t room;  /* whether it has an entry for one more */
     uint64_t match; /* the group that it has for these processes; 0: none */
     char why[HCCL_WHY_BYTES];
@@ -37,7 +38,7 @@ static mpinpu_status_t words_judge(const engine_comm_t *comm, const group_word_t
 {
     for (uint32_t r = 0; r < comm->size; r++) {
         if (words[r].status != MPINPU_OK) {
-            (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", r, HCCL_WHY_BYTES - 1, words[r].why);
+            (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", words[r].rank, HCCL_WHY_BYTES - 1, words[r].why);
             return (mpinpu_status_t)words[r].status;
         }
     }
@@ -65,10 +66,12 @@ static mpinpu_status_t words_exchange(const engine_comm_t *comm, const group_wor
 mpinpu_status_t hccl_agree(const engine_comm_t *comm, mpinpu_status_t status, const char *said, char *why,
                            size_t why_bytes)
 {
-    group_word_t mine = {.status = (int32_t)status};
+    const bool other = comm->cause.status != MPINPU_OK;
+    group_word_t mine = {.status = (int32_t)(other ? comm->cause.status : status),
+                         .rank = other ? comm->cause.rank : comm->rank};
     group_word_t *words = NULL;
 
-    why_set(mine.why, said);
+    why_set(mine.why, other ? comm->cause.text : said);
     status = words_exchange(comm, &mine, &words, why, why_bytes);
     if (status == MPINPU_OK) {
         status = words_judge(comm, words, why, why_bytes);
@@ -81,7 +84,7 @@ static hccl_group_t *group_match(engine_comm_t *comm)
 {
     for (int g = 0; g < HCCL_GROUPS_MAX; g++) {
         hccl_group_t *group = &comm->engine->groups[g];
-        if (group->id != 0 && !group->failed && group->size == comm->size &&
+        if (group->id != 0 && group->failed.status == MPINPU_OK && group->size == comm->size &&
             memcmp(group->processes, comm->processes, comm->size * sizeof *group->processes) == 0) {
             return group;
         }
@@ -91,7 +94,7 @@ static hccl_group_t *group_match(engine_comm_t *comm)
 
 static void group_end(engine_t *engine, hccl_group_t *group)
 {
-    if (group->comm != NULL) {
+    if (group->comm != NULL && !hccl_device_busy(engine)) {
         HcclResult code = engine->cann.HcclCommDestroy(group->comm);
         if (code != HCCL_SUCCESS) {
             (void)hccl_check(engine, "HcclCommDestroy", code);
@@ -131,10 +134,36 @@ static void root_fill(engine_t *engine, group_root_t *root)
     why_set(root->why, status == MPINPU_OK ? "" : engine->said);
 }
 
-static mpinpu_status_t group_init(engine_comm_t *comm, const HcclRootInfo *info, hccl_group_t *group)
+typedef struct group_joined {
+    const HcclRootInfo *info;
+    hccl_group_t *group;
+} group_joined_t;
+
+/* In a thread of its own: waits for all ranks. */
+static mpinpu_status_t group_join(engine_comm_t *comm, void *argument)
 {
-    return hccl_check(comm->engine, "HcclCommInitRootInfo",
-                      comm->engine->cann.HcclCommInitRootInfo(comm->size, info, comm->place, &group->comm));
+    const group_joined_t *joined = argument;
+
+    return hccl_check(
+        comm->engine, "HcclCommInitRootInfo",
+        comm->engine->cann.HcclCommInitRootInfo(comm->size, joined->info, comm->place, &joined->group->comm));
+}
+
+/* And this, while links are built. */
+static mpinpu_status_t group_try(engine_comm_t *comm, void *argument)
+{
+    return hccl_trial_issue(comm, argument);
+}
+
+/* What a rank's device found wrong the others hear at once: they wait for it. */
+static mpinpu_status_t group_judge(engine_comm_t *comm, hccl_group_t *group)
+{
+    mpinpu_status_t status = hccl_trial_judge(comm, group);
+
+    if (status != MPINPU_OK) {
+        hccl_alarm_raise(comm, comm->rank, status, comm->engine->said);
+    }
+    return status;
 }
 
 /* What wraps must be the same everywhere, since the plans rest on it. */
@@ -179,13 +208,14 @@ static mpinpu_status_t group_build(engine_comm_t *comm, hccl_group_t *group, cha
         status = (mpinpu_status_t)root->status;
     }
     if (status == MPINPU_OK) {
-        status = hccl_agree(comm, group_init(comm, &root->info, group), engine->said, why, why_bytes);
+        group_joined_t joined = {.info = &root->info, .group = group};
+        status = hccl_agree(comm, hccl_device_call(comm, group_join, &joined), engine->said, why, why_bytes);
     }
     if (status == MPINPU_OK) {
-        status = hccl_agree(comm, hccl_trial_issue(comm, group), engine->said, why, why_bytes);
+        status = hccl_agree(comm, hccl_device_call(comm, group_try, group), engine->said, why, why_bytes);
     }
     if (status == MPINPU_OK) {
-        status = hccl_agree(comm, hccl_trial_judge(comm, group), engine->said, why, why_bytes);
+        status = hccl_agree(comm, group_judge(comm, group), engine->said, why, why_bytes);
     }
     if (status == MPINPU_OK) {
         status = wraps_agree(comm, group, why, why_bytes);
@@ -224,12 +254,13 @@ static bool groups_any(const engine_t *engine)
     return false;
 }
 
-mpinpu_status_t hccl_group_make(engine_comm_t *comm, char *why, size_t why_bytes)
+mpinpu_status_t hccl_group_make(engine_comm_t *comm, mpinpu_status_t ready, char *why, size_t why_bytes)
 {
     engine_t *engine = comm->engine;
     hccl_group_t *match = group_match(comm);
     hccl_group_t *room = match == NULL ? group_room(engine) : NULL;
-    group_word_t mine = {.status = (int32_t)hccl_device_open(engine),
+    group_word_t mine = {.status = (int32_t)(ready != MPINPU_OK ? ready : hccl_device_open(engine)),
+                         .rank = comm->rank,
                          .room = match != NULL || room != NULL,
                          .match = match != NULL ? match->id : 0};
     group_word_t *words = NULL;
@@ -275,7 +306,7 @@ void hccl_group_leave(engine_comm_t *comm)
     hccl_group_t *group = comm->group;
 
     comm->group = NULL;
-    if (group == NULL || --group->users > 0 || !group->failed) {
+    if (group == NULL || --group->users > 0 || group->failed.status == MPINPU_OK) {
         return;
     }
     group_end(engine, group);

@@ -196,69 +196,116 @@ static bool hccl_supports(const engine_t *engine, dtype_t dtype, op_t op)
     return encoding_find(&device, dtype, op, 2, ENCODE_LIKE_HOST) != NULL;
 }
 
-/* The device for this call. Where threads may call at once, ranks could take their devices for different communicators
-   and wait for each other for ever: so nobody waits for a device, and if not all ranks have theirs, none uses it. */
-static bool device_take(engine_comm_t *comm)
+/* What the communicator fails with from now on; the first time it is said. */
+static void failure_say(engine_comm_t *comm, const collective_t *collective, const char *why)
+{
+    if (comm->failure[0] == '\0') {
+        (void)snprintf(comm->failure, sizeof comm->failure, "%s on the NPUs: %.*s",
+                       collective_kind_name(collective->kind), HCCL_SAID_BYTES - 64, why);
+        /* The rank that had it says it for all. */
+        log_line(comm->cause.rank == comm->rank ? LOG_WARN : LOG_INFO, "%s", comm->failure);
+    }
+}
+
+/* Takes the device for this call: MPINPU_OK, or a status and no device. Where threads may call at once, ranks could
+   take their devices for different communicators and wait for each other for ever: so nobody waits for a device, and if
+   not all ranks have theirs, none uses it. There a rank that knows of a failure must tell it here too. */
+static mpinpu_status_t device_take(engine_comm_t *comm, const collective_t *collective)
 {
     engine_t *engine = comm->engine;
+    mpinpu_status_t status = hccl_alarm_hear(comm);
+    char why[HCCL_CAUSE_BYTES] = "";
 
     if (!comm->vote) {
-        pthread_mutex_lock(&engine->lock);
-        return true;
+        if (status == MPINPU_OK || comm->failure[0] == '\0') {
+            pthread_mutex_lock(&engine->lock);
+            return MPINPU_OK;
+        }
+        return status;
     }
     const bool taken = pthread_mutex_trylock(&engine->lock) == 0;
-    bool all = taken;
-    char why[HCCL_WHY_BYTES];
-    if (hccl_agree(comm, taken ? MPINPU_OK : MPINPU_ERR_UNSUPPORTED, "", why, sizeof why) != MPINPU_OK) {
-        all = false;
-    }
-    if (taken && !all) {
+    status = hccl_agree(comm, taken ? MPINPU_OK : MPINPU_ERR_UNSUPPORTED, "", why, sizeof why);
+    if (status != MPINPU_OK && taken) {
         pthread_mutex_unlock(&engine->lock);
     }
-    return all;
+    if (status != MPINPU_OK && status != MPINPU_ERR_UNSUPPORTED) {
+        failure_say(comm, collective, why);
+    }
+    return status;
 }
 
 /* With the device: makes the group where there is none yet. */
-static bool comm_prepare(engine_comm_t *comm)
+static bool comm_prepare(engine_comm_t *comm, mpinpu_status_t ready)
 {
     char why[256] = "";
 
     if (comm->group != NULL) {
         return true;
     }
-    mpinpu_status_t status = hccl_group_make(comm, why, sizeof why);
+    mpinpu_status_t status = hccl_group_make(comm, ready, why, sizeof why);
     if (status == MPINPU_OK) {
         log_info("%u NPUs serve a communicator of %u ranks", comm->size, comm->size);
         return true;
     }
     comm->refused = true;
     if (comm->rank == 0) {
-        log_warn("the NPUs do not serve a communicator of %u ranks, the host CPUs do it instead: %s", comm->size, why);
+        log_line(comm->engine->refusal_said ? LOG_INFO : LOG_WARN,
+                 "the NPUs do not serve a communicator of %u ranks, the host CPUs do it instead: %s", comm->size, why);
+        comm->engine->refusal_said = true;
     }
     return false;
 }
 
-static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collective)
+/* The group breaks for its other communicators too, which may number the ranks otherwise. */
+static void group_break(hccl_group_t *group, const engine_comm_t *comm)
+{
+    if (group->failed.status == MPINPU_OK) {
+        group->failed = comm->cause;
+        group->failed.rank = UINT32_MAX;
+        for (uint32_t p = 0; p < group->size; p++) {
+            group->failed.rank = comm->order[p] == comm->cause.rank ? p : group->failed.rank;
+        }
+    }
+}
+
+/* A collective failed here or elsewhere: all ranks are to know, and nothing of it may go on on the device. */
+static mpinpu_status_t comm_fail(engine_comm_t *comm, const collective_t *collective, uint32_t rank,
+                                 mpinpu_status_t status, const char *text)
+{
+    char why[HCCL_SAID_BYTES];
+
+    hccl_alarm_raise(comm, rank, status, text);
+    (void)snprintf(why, sizeof why, "rank %u: %s", comm->cause.rank, comm->cause.text);
+    failure_say(comm, collective, why);
+    group_break(comm->group, comm);
+    hccl_device_abandon(comm->engine); /* made ready again by who uses it next */
+    return comm->cause.status;
+}
+
+/* With the device, in its context or, as `ready` says, not. */
+static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collective, mpinpu_status_t ready)
 {
     engine_t *engine = comm->engine;
     hccl_plan_t plan;
 
+    comm->uses++;
     /* Only now is it known what wraps. */
-    if (!comm_prepare(comm) || !hccl_plan_make(comm, collective, &plan)) {
+    if (!comm_prepare(comm, ready) || !hccl_plan_make(comm, collective, &plan)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
-    mpinpu_status_t status = comm->group->failed ? MPINPU_ERR_DEVICE : hccl_staging_run(comm, collective, &plan);
-    if (status != MPINPU_OK) {
-        (void)snprintf(comm->failure, sizeof comm->failure, "%s on the NPUs: %.*s",
-                       collective_kind_name(collective->kind), HCCL_SAID_BYTES - 64,
-                       comm->group->failed ? "its HCCL communicator broke before" : engine->said);
-        log_warn("%s", comm->failure);
-        comm->group->failed = true;
-        comm->status = status;
-        hccl_device_abandon(engine);
-        (void)hccl_device_open(engine); /* for other communicators; where that fails, they fail too */
+    const hccl_cause_t *broken = &comm->group->failed;
+    if (broken->status != MPINPU_OK) {
+        return comm_fail(comm, collective, broken->rank < comm->size ? comm->order[broken->rank] : comm->rank,
+                         broken->status, broken->text);
     }
-    return status;
+    mpinpu_status_t status = ready != MPINPU_OK ? ready : comm->cause.status;
+    if (status == MPINPU_OK) {
+        status = hccl_device_open(engine);
+    }
+    if (status == MPINPU_OK) {
+        status = hccl_staging_run(comm, collective, &plan);
+    }
+    return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, comm->rank, status, engine->said);
 }
 
 static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collective)
@@ -267,9 +314,7 @@ static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collect
     aclrtContext saved;
     hccl_plan_t plan;
 
-    if (comm->status != MPINPU_OK) {
-        return comm->status;
-    }
+    /* What is decided here is the same on all ranks, also after a failure that some of them do not know of yet. */
     if (comm->refused || !hccl_pays(comm, collective, false) || !hccl_plan_make(comm, collective, &plan)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
@@ -277,14 +322,12 @@ static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collect
         comm->calls++;
         return MPINPU_ERR_UNSUPPORTED;
     }
-    if (!device_take(comm)) {
-        return MPINPU_ERR_UNSUPPORTED;
+    mpinpu_status_t status = device_take(comm, collective);
+    if (status != MPINPU_OK) {
+        return status;
     }
-    mpinpu_status_t status = hccl_device_enter(engine, &saved);
-    if (status == MPINPU_OK) {
-        status = comm_run(comm, collective);
-        hccl_device_leave(engine, saved);
-    }
+    status = comm_run(comm, collective, hccl_device_enter(engine, &saved));
+    hccl_device_leave(engine, saved);
     pthread_mutex_unlock(&engine->lock);
     return status;
 }

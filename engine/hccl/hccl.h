@@ -13,8 +13,9 @@
 #include <pthread.h>
 
 enum {
-    HCCL_WHY_BYTES = 112,     /* of a rank's reason, as others hear it */
-    HCCL_SAID_BYTES = 512,    /* of a failure, as the log has it */
+    HCCL_WHY_BYTES = 112,                      /* of a rank's reason, as others hear it */
+    HCCL_SAID_BYTES = 512,                     /* of a failure, as the log has it */
+    HCCL_CAUSE_BYTES = ENGINE_WORD_BYTES - 24, /* and as other ranks hear it */
     HCCL_GROUPS_MAX = 8,      /* HCCL communicators at a time: each takes 2 * HCCL_BUFFSIZE of device memory */
     HCCL_SLOTS_MAX = 64,      /* HCCL_DEPTH's most */
     HCCL_CHUNK_LEAST = 65536, /* bytes */
@@ -53,8 +54,19 @@ typedef struct hccl_device {
     aclrtContext context; /* all calls of the engine are made under it; NULL: none yet */
     bool open;            /* streams, events and memory are there */
     aclrtStream streams[HCCL_STAGE_COUNT];
+    /* Where CANN cannot end work (aclrtDestroyStreamForce): whether the stream has such as was given up, and the event
+       at its end. */
+    bool busy[HCCL_STAGE_COUNT];
+    aclrtEvent ends[HCCL_STAGE_COUNT];
     hccl_slot_t slots[HCCL_SLOTS_MAX];
 } hccl_device_t;
+
+/* Why a collective failed: on which rank, and how. */
+typedef struct hccl_cause {
+    mpinpu_status_t status; /* MPINPU_OK: it did not */
+    uint32_t rank;
+    char text[HCCL_CAUSE_BYTES];
+} hccl_cause_t;
 
 /* An HCCL communicator. Shared by the communicators of the same processes in the same order, and kept when none is
  * left.
@@ -65,7 +77,7 @@ typedef struct hccl_group {
     uint64_t *processes; /* in the order of the HCCL ranks */
     HcclComm comm;
     unsigned users;
-    bool failed;                 /* a collective on it failed: no more can be done */
+    hccl_cause_t failed;         /* a collective on it: no more can be done. `rank` is an HCCL rank */
     uint16_t wraps[DTYPE_COUNT]; /* see encode_device_t */
 } hccl_group_t;
 
@@ -85,6 +97,7 @@ struct engine {
     bool device_given;    /* the application has set it */
     uint32_t slots;       /* chunks on their way at once */
     size_t slot_bytes;    /* a multiple of 64 */
+    bool refusal_said;    /* that NPUs do not serve some communicator */
     pthread_mutex_t lock; /* the device: all its collectives are issued, and all that is below changed, under it */
     char said[HCCL_SAID_BYTES]; /* the last failure, in words */
     hccl_device_t npu;
@@ -119,9 +132,13 @@ struct engine_comm {
     engine_exchange_t exchange;
     uint32_t rank;
     uint32_t size;
-    bool vote;              /* threads of some rank may call at once: the ranks vote before each use of the devices */
-    mpinpu_status_t status; /* not MPINPU_OK once a device collective failed, */
-    char failure[HCCL_SAID_BYTES]; /* for this reason */
+    bool vote;          /* threads of some rank may call at once: the ranks vote before each use of the devices */
+    hccl_cause_t cause; /* once a device collective failed, here or, as was heard, elsewhere */
+    char failure[HCCL_SAID_BYTES]; /* this in words */
+    uint64_t uses;                 /* of the devices, begun: the same on all ranks */
+    uint64_t *waits;               /* the use in which each rank waits, as far as was heard */
+    uint64_t told;                 /* the use in which this rank has told that it waits, */
+    uint64_t said;                 /* and in which it has named who is late */
     bool refused;                  /* no HCCL communicator could be made: the host engine does it all */
     unsigned calls;                /* eligible ones before the HCCL communicator is made */
     atlas_devices_t devices;
@@ -152,7 +169,8 @@ mpinpu_status_t hccl_check(engine_t *engine, const char *what, HcclResult code);
 
 /* Makes the device ready, unless it is: context, streams, events, memory. engine->said on failure. */
 mpinpu_status_t hccl_device_open(engine_t *engine);
-/* Gives streams, events and memory back and ends what still runs; the device stays this process's. */
+/* Gives streams, events and memory back and ends what still runs, unless CANN cannot; the device stays this process's.
+ */
 void hccl_device_close(engine_t *engine);
 /* And gives up the device. No HCCL communicator may be left. */
 void hccl_device_reset(engine_t *engine);
@@ -160,13 +178,25 @@ void hccl_device_reset(engine_t *engine);
 /* Ends what still runs on the device and may never be done; hccl_device_open makes it ready again. */
 void hccl_device_abandon(engine_t *engine);
 
+/* Whether, where CANN cannot end it (before 8.0), such work still runs: it uses the memory and its communicator, and
+   the device serves nobody till its end. */
+bool hccl_device_busy(engine_t *engine);
+
 /* Between these the calling thread has the device's context; *saved is its own if that is another, and put back. A
    thread that had none keeps the device's. */
 mpinpu_status_t hccl_device_enter(engine_t *engine, aclrtContext *saved);
 void hccl_device_leave(engine_t *engine, aclrtContext saved);
 
-/* Waits until the slot's chunk has passed the stage; the host MPI is driven meanwhile. `comm` may be NULL. */
-mpinpu_status_t hccl_device_wait(engine_t *engine, HcclComm comm, const hccl_slot_t *slot, hccl_stage_t stage);
+/* --- wait.c: under the lock too --- */
+
+/* Waits until the slot's chunk has passed the stage; the host MPI is driven meanwhile. Ends with an error, too, where
+   something broke on this device, in `hccl` (may be NULL), or on another rank, as heard. */
+mpinpu_status_t hccl_device_wait(engine_comm_t *comm, HcclComm hccl, const hccl_slot_t *slot, hccl_stage_t stage);
+
+/* Calls `function`, which may block in CANN until other ranks come, in a thread of its own with the device's context;
+   the host MPI is driven meanwhile. Returns what it returned. */
+mpinpu_status_t hccl_device_call(engine_comm_t *comm, mpinpu_status_t (*function)(engine_comm_t *comm, void *argument),
+                                 void *argument);
 
 /* To be called when all work is done: MPINPU_OK if none of it failed. */
 mpinpu_status_t hccl_device_finish(engine_t *engine);
@@ -187,6 +217,19 @@ void hccl_stages_add(engine_t *engine, const hccl_slot_t *slot);
 /* As engine_vtable_t has it. */
 void hccl_times(const engine_t *engine, void (*stage)(void *context, const char *name, uint64_t nanoseconds),
                 void *context);
+
+/* --- alarm.c: by the thread that uses the communicator, from any wait for other ranks --- */
+
+/* Tells all other ranks of the communicator that a collective failed on `rank`, with engine->said or the like, and
+   keeps it as comm->cause; unless a failure was heard of before, which then is the cause. */
+void hccl_alarm_raise(engine_comm_t *comm, uint32_t rank, mpinpu_status_t status, const char *text);
+
+/* Whether some rank has told that it failed, now or before: its status, and comm->cause. */
+mpinpu_status_t hccl_alarm_hear(engine_comm_t *comm);
+
+/* To be called while waiting, with the nanoseconds so far: after some seconds the ranks that wait tell so, and the
+   first of them names those that have not come. */
+void hccl_alarm_wait(engine_comm_t *comm, int64_t waited);
 
 /* --- wire.c --- */
 
@@ -221,8 +264,9 @@ bool hccl_pays(engine_comm_t *comm, const collective_t *collective, bool on_devi
 /* --- group.c, trial.c --- */
 
 /* Finds or makes the HCCL communicator: collective, under the lock. All ranks get MPINPU_OK, or all the same error,
-   with `why` naming the first rank that had it; then no group is left behind. */
-mpinpu_status_t hccl_group_make(engine_comm_t *comm, char *why, size_t why_bytes);
+   with `why` naming the first rank that had it; then no group is left behind. `ready`: MPINPU_OK, or what keeps this
+   rank from it, in engine->said. */
+mpinpu_status_t hccl_group_make(engine_comm_t *comm, mpinpu_status_t ready, char *why, size_t why_bytes);
 /* The communicator no longer uses its group. */
 void hccl_group_leave(engine_comm_t *comm);
 /* Destroys all, at the end. */
@@ -234,7 +278,7 @@ mpinpu_status_t hccl_trial_issue(engine_comm_t *comm, hccl_group_t *group);
 mpinpu_status_t hccl_trial_judge(engine_comm_t *comm, hccl_group_t *group);
 
 /* All ranks' words and the first that is not well: MPINPU_OK, or that rank's status and `why` with its reason, `said`
-   there. */
+   there, or the cause that it has heard of. */
 mpinpu_status_t hccl_agree(const engine_comm_t *comm, mpinpu_status_t status, const char *said, char *why,
                            size_t why_bytes);
 

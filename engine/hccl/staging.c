@@ -266,7 +266,7 @@ static mpinpu_status_t chunk_finish(const staging_t *staging, const hccl_slot_t 
 {
     engine_t *engine = staging->engine;
     uint64_t begin = hccl_time_begin(engine);
-    mpinpu_status_t status = hccl_device_wait(engine, staging->comm->group->comm, slot, HCCL_STAGE_OUT);
+    mpinpu_status_t status = hccl_device_wait(staging->comm, staging->comm->group->comm, slot, HCCL_STAGE_OUT);
 
     hccl_time_end(engine, HCCL_TIME_WAIT, begin);
     if (status == MPINPU_OK) {

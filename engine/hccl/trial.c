@@ -180,7 +180,7 @@ mpinpu_status_t hccl_trial_judge(engine_comm_t *comm, hccl_group_t *group)
 {
     engine_t *engine = comm->engine;
     const hccl_slot_t *slot = &engine->npu.slots[0];
-    mpinpu_status_t status = hccl_device_wait(engine, group->comm, slot, HCCL_STAGE_REDUCE);
+    mpinpu_status_t status = hccl_device_wait(comm, group->comm, slot, HCCL_STAGE_REDUCE);
 
     if (status == MPINPU_OK) {
         status = hccl_device_finish(engine);

@@ -112,6 +112,7 @@ static void host_close(engine_t *engine)
     exposures_close(engine->exposures);
     direct_maps_close(engine->direct_maps);
     transport_close(engine->transport);
+    host_words_free(engine);
     region_pool_close(engine->regions);
     free(engine);
 }
@@ -256,6 +257,8 @@ const engine_vtable_t engine_host = {
     .comm_close = host_comm_close,
     .comm_offers = host_comm_offers,
     .comm_windows = host_comm_windows,
+    .word_send = host_comm_word_send,
+    .word_take = host_comm_word_take,
     .supports = host_supports,
     .run = host_run,
     .comm_failure = host_comm_failure,

@@ -12,6 +12,12 @@
 
 enum { HOST_WHY_BYTES = 96, HOST_FAILURE_BYTES = 320, HOST_PLANS_KEPT = 8 };
 
+/* A word that was sent: UCX may read it until the transport is closed. */
+typedef struct host_word {
+    struct host_word *next;
+    unsigned char bytes[ENGINE_WORD_BYTES];
+} host_word_t;
+
 /* The engine in this process. */
 struct engine {
     engine_config_t config;
@@ -24,6 +30,7 @@ struct engine {
     region_pool_t *regions;
     exposures_t *exposures;          /* NULL: buffers are not shared in place, */
     struct direct_maps *direct_maps; /* or no memory for it */
+    _Atomic(host_word_t *) words;    /* under way; for the end */
     _Atomic uint32_t comm_ids;       /* given out so far; relaxed, only the number itself matters */
     _Atomic bool window_warned;      /* relaxed: said once, twice in a race */
     bool crowded;                    /* more ranks on this host than CPUs */
@@ -92,6 +99,12 @@ static inline bool host_raw(const engine_t *engine, dtype_t dtype)
 {
     return engine->config.reproducible || dtype == DTYPE_F16 || dtype == DTYPE_BF16;
 }
+
+/* words.c */
+void host_comm_word_send(engine_comm_t *comm, uint32_t rank, const void *word);
+bool host_comm_word_take(engine_comm_t *comm, void *word);
+/* Frees what was sent; the transport has been closed. */
+void host_words_free(engine_t *engine);
 
 /* scratch.c */
 /* Scratch memory of the communicator, at least `bytes`; contents undefined. NULL when there is none. */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ranks of a communicator tell each other while they wait for the devices. HCCL itself knows of a peer that
+   failed only when HCCL_EXEC_TIMEOUT is over, half an hour: so a rank that fails tells all others, and who waits looks
+   for such a word. And who waits for long tells some of the others, which then can name those that have not come.
+   Nothing is sent while all goes well. */
+#include "engine/hccl/hccl.h"
+
+#include "transport/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum word_kind { WORD_FAILED = 1, WORD_WAITS } word_kind_t;
+
+typedef struct word {
+    uint32_t kind;
+    uint32_t rank; /* of whom it tells */
+    int32_t status;
+    uint32_t unused;
+    uint64_t use; /* WORD_WAITS: the use of the devices that it waits in */
+    char text[HCCL_CAUSE_BYTES];
+} word_t;
+
+_Static_assert(sizeof(word_t) == ENGINE_WORD_BYTES, "a word is one of those that the host engine carries");
+
+/* Who hears that a rank waits for long, so that the words do not go up with the square of the ranks; and how long after
+   the first they speak. */
+enum { LISTENERS = 8 };
+static const int64_t listen_ns = INT64_C(2000000000);
+
+static void cause_keep(hccl_cause_t *cause, mpinpu_status_t status, uint32_t rank, const char *text)
+{
+    *cause = (hccl_cause_t){.status = status, .rank = rank};
+    (void)snprintf(cause->text, sizeof cause->text, "%.*s", HCCL_CAUSE_BYTES - 1, text);
+}
+
+static void words_take(engine_comm_t *comm)
+{
+    const engine_exchange_t *exchange = &comm->exchange;
+    word_t word;
+
+    while (exchange->word_take != NULL && exchange->word_take(exchange->words, &word)) {
+        if (word.rank >= comm->size) {
+            continue;
+        }
+        if (word.kind == WORD_WAITS) {
+            comm->waits[word.rank] = word.use;
+        } else if (comm->cause.status == MPINPU_OK && word.status > MPINPU_OK && word.status < MPINPU_STATUS_COUNT) {
+            word.text[sizeof word.text - 1] = '\0';
+            cause_keep(&comm->cause, (mpinpu_status_t)word.status, word.rank, word.text);
+        }
+    }
+}
+
+mpinpu_status_t hccl_alarm_hear(engine_comm_t *comm)
+{
+    words_take(comm);
+    return comm->cause.status;
+}
+
+void hccl_alarm_raise(engine_comm_t *comm, uint32_t rank, mpinpu_status_t status, const char *text)
+{
+    const engine_exchange_t *exchange = &comm->exchange;
+    word_t word = {.kind = WORD_FAILED, .rank = rank, .status = (int32_t)status};
+
+    /* What was heard is the cause of what failed here, and everybody hears it. */
+    if (hccl_alarm_hear(comm) != MPINPU_OK) {
+        return;
+    }
+    cause_keep(&comm->cause, status, rank, text);
+    memcpy(word.text, comm->cause.text, sizeof word.text);
+    for (uint32_t r = 0; r < comm->size && exchange->word_send != NULL; r++) {
+        if (r != comm->rank) {
+            exchange->word_send(exchange->words, r, &word);
+        }
+    }
+}
+
+/* Tells the listeners that this rank has come and waits. */
+static void wait_tell(engine_comm_t *comm)
+{
+    const engine_exchange_t *exchange = &comm->exchange;
+    const word_t word = {.kind = WORD_WAITS, .rank = comm->rank, .use = comm->uses};
+
+    comm->waits[comm->rank] = comm->uses;
+    for (uint32_t r = 0; r < LISTENERS && r < comm->size && exchange->word_send != NULL; r++) {
+        if (r != comm->rank) {
+            exchange->word_send(exchange->words, r, &word);
+        }
+    }
+}
+
+/* The ranks that have not said that they wait: "rank 3", "ranks 3, 5 and 9 more"; how many there are. */
+static uint32_t late_text(const engine_comm_t *comm, char *text, size_t bytes)
+{
+    enum { NAMED = 8 };
+    uint32_t late = 0;
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (uint32_t r = 0; r < comm->size; r++) {
+        if (comm->waits[r] == comm->uses) {
+            continue;
+        }
+        late++;
+        if (late <= NAMED && length < bytes) {
+            length += (size_t)snprintf(text + length, bytes - length, "%s%" PRIu32, late > 1 ? ", " : "", r);
+        }
+    }
+    if (late > NAMED && length < bytes) {
+        (void)snprintf(text + length, bytes - length, " and %" PRIu32 " more", late - NAMED);
+    }
+    return late;
+}
+
+/* The first listener that waits speaks for all. */
+static void wait_say(const engine_comm_t *comm, int64_t waited)
+{
+    char ranks[128];
+
+    for (uint32_t r = 0; r < comm->rank; r++) {
+        if (comm->waits[r] == comm->uses) {
+            return;
+        }
+    }
+    const uint32_t late = late_text(comm, ranks, sizeof ranks);
+    if (late > 0) {
+        log_warn("a collective of %" PRIu32 " ranks waits on the NPUs for %" PRId64 " s: rank%s %s ha%s not come",
+                 comm->size, waited / 1000000000, late > 1 ? "s" : "", ranks, late > 1 ? "ve" : "s");
+    }
+}
+
+void hccl_alarm_wait(engine_comm_t *comm, int64_t waited)
+{
+    const int64_t patience = (int64_t)comm->engine->config.npu.patience * INT64_C(1000000000);
+
+    if (patience == 0 || waited < patience) {
+        return;
+    }
+    if (comm->told != comm->uses) {
+        comm->told = comm->uses;
+        wait_tell(comm);
+    }
+    if (comm->said != comm->uses && comm->rank < LISTENERS && waited >= patience + listen_ns) {
+        comm->said = comm->uses;
+        wait_say(comm, waited);
+    }
+}
