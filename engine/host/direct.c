@@ -16,7 +16,7 @@ static const size_t direct_core_least = (size_t)64 << 10;
 /* Results of so many bytes go past the caches. */
 static const size_t direct_stream_least = (size_t)2 << 20;
 /* Bytes folded at a time: what is stored into every result is still in the first-level cache. */
-enum { DIRECT_PART = 1024 };
+enum { DIRECT_PART = 4096 };
 
 static direct_word_t *word_of(const engine_comm_t *comm, uint32_t rank)
 {
@@ -171,18 +171,11 @@ static void part_fold(const direct_fold_t *direct, uint64_t at, size_t bytes)
     }
 }
 
-/* From several places in turn, as stream_copy does. */
 static void direct_fold(const direct_fold_t *direct, uint64_t from, uint64_t length)
 {
     const size_t part = DIRECT_PART / direct->element * direct->element;
-    const uint64_t lane = length / STREAM_LANES / part * part;
 
-    for (uint64_t at = 0; at < lane; at += part) {
-        for (unsigned l = 0; l < STREAM_LANES; l++) {
-            part_fold(direct, from + l * lane + at, part);
-        }
-    }
-    for (uint64_t at = STREAM_LANES * lane; at < length; at += part) {
+    for (uint64_t at = 0; at < length; at += part) {
         part_fold(direct, from + at, length - at < part ? length - at : part);
     }
 }
