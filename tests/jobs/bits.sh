@@ -26,6 +26,7 @@ digests_equal() {
 
 for ranks in 2 3 4 5 8; do
     digests_equal "$ranks" windows windows digest
+    digests_equal "$ranks" windows copying digest
     digests_equal "$ranks" messages messages digest
     [ -n "${JOB_BARE:-}" ] || digests_equal "$ranks" reproducible messages+reproducible reproducible
 done

@@ -113,7 +113,7 @@ job_limit() {
     return "$status"
 }
 
-# mpirun's arguments for a mode: words joined by '+', of bare, windows, messages, ucx, reproducible, hostsN (the library
+# mpirun's arguments for a mode: words joined by '+', of bare, windows, copying (no zero copy), messages, ucx, reproducible, hostsN (the library
 # sees a host of its own in every N ranks, roundN: in every N-th rank).
 job_mode_arguments() {
     local word
@@ -129,6 +129,7 @@ job_mode_arguments() {
     for word in ${1//+/ }; do
         case $word in
         bare | windows) ;;
+        copying) job_arguments+=(-x MPINPU_ZEROCOPY=off) ;;
         messages) job_arguments+=(-x MPINPU_WINDOWS=off) ;;
         reproducible) job_arguments+=(-x MPINPU_REPRODUCIBLE=1) ;;
         hosts[1-9] | round[1-9])
