@@ -27,7 +27,7 @@ libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \
 	-Wl,--version-script=$(srcdir)/shim/libmpinpu-core.map
 libmpinpu_openmpi_la_DEPENDENCIES = $(shim_core_libs) $(srcdir)/shim/libmpinpu-core.map
-libmpinpu_openmpi_la_LIBADD = $(shim_core_libs) $(UCX_LIBS) $(OMPI_LIBS)
+libmpinpu_openmpi_la_LIBADD = $(shim_core_libs) $(OMPI_LIBS)
 # libengine.la holds libtransport.la; a library that stands twice on this line is linked twice.
 shim_core_libs = libmpicompat.la libengine.la
 EXTRA_DIST += shim/libmpinpu-core.map

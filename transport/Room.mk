@@ -6,6 +6,5 @@ libtransport_la_SOURCES = \
 	transport/context.c transport/describe.c transport/internal.h \
 	transport/keeper.c transport/limits.c transport/message.c transport/pages.c transport/pages.h \
 	transport/pages_maps.c transport/pages_maps.h transport/peer.c transport/shared_memory.c \
-	transport/transport.h transport/window.c
+	transport/transport.h transport/ucx.c transport/ucx.h transport/ucx_functions.def transport/window.c
 libtransport_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS)
-libtransport_la_LIBADD = $(UCX_LIBS)

@@ -89,9 +89,9 @@ static void option_default(ucp_config_t *config, const char *name, const char *v
             return;
         }
     }
-    ucs_status_t status = ucp_config_modify(config, name, value);
+    ucs_status_t status = ucx.ucp_config_modify(config, name, value);
     if (status != UCS_OK) {
-        log_debug("UCX does not take %s=%s: %s", name, value, ucs_status_string(status));
+        log_debug("UCX does not take %s=%s: %s", name, value, ucx.ucs_status_string(status));
     }
 }
 
@@ -131,9 +131,9 @@ static void shared_memory_choose(transport_t *transport, ucp_config_t *config)
 static mpinpu_status_t context_open(transport_t *transport, char *why, size_t why_bytes)
 {
     ucp_config_t *config;
-    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+    ucs_status_t status = ucx.ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK) {
-        transport_why(why, why_bytes, "UCX cannot read its configuration: %s", ucs_status_string(status));
+        transport_why(why, why_bytes, "UCX cannot read its configuration: %s", ucx.ucs_status_string(status));
         return MPINPU_ERR_TRANSPORT;
     }
     shared_memory_choose(transport, config);
@@ -142,10 +142,10 @@ static mpinpu_status_t context_open(transport_t *transport, char *why, size_t wh
         .features = UCP_FEATURE_TAG | UCP_FEATURE_RMA,
         .name = "mpinpu",
     };
-    status = ucp_init(&params, config, &transport->context);
-    ucp_config_release(config);
+    status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &transport->context);
+    ucx.ucp_config_release(config);
     if (status != UCS_OK) {
-        transport_why(why, why_bytes, "ucp_init: %s", ucs_status_string(status));
+        transport_why(why, why_bytes, "ucp_init: %s", ucx.ucs_status_string(status));
         return MPINPU_ERR_TRANSPORT;
     }
     return MPINPU_OK;
@@ -157,25 +157,25 @@ static mpinpu_status_t worker_open(transport_t *transport, char *why, size_t why
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_MULTI, /* the keeper is a second thread */
     };
-    ucs_status_t status = ucp_worker_create(transport->context, &params, &transport->worker);
+    ucs_status_t status = ucx.ucp_worker_create(transport->context, &params, &transport->worker);
     if (status != UCS_OK) {
-        transport_why(why, why_bytes, "ucp_worker_create: %s", ucs_status_string(status));
+        transport_why(why, why_bytes, "ucp_worker_create: %s", ucx.ucs_status_string(status));
         return MPINPU_ERR_TRANSPORT;
     }
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
-    status = ucp_worker_query(transport->worker, &attr);
+    status = ucx.ucp_worker_query(transport->worker, &attr);
     transport->threads = status == UCS_OK && attr.thread_mode == UCS_THREAD_MODE_MULTI;
     if (status == UCS_OK && transport->config.thread_multiple && !transport->threads) {
         transport_why(why, why_bytes, "this UCX does not let several threads in at once (built without --enable-mt)");
-        ucp_worker_destroy(transport->worker);
+        ucx.ucp_worker_destroy(transport->worker);
         return MPINPU_ERR_UNSUPPORTED;
     }
     if (status == UCS_OK) {
-        status = ucp_worker_get_address(transport->worker, &transport->address, &transport->address_bytes);
+        status = ucx.ucp_worker_get_address(transport->worker, &transport->address, &transport->address_bytes);
     }
     if (status != UCS_OK) {
-        transport_why(why, why_bytes, "UCX's worker tells no address: %s", ucs_status_string(status));
-        ucp_worker_destroy(transport->worker);
+        transport_why(why, why_bytes, "UCX's worker tells no address: %s", ucx.ucs_status_string(status));
+        ucx.ucp_worker_destroy(transport->worker);
         return MPINPU_ERR_TRANSPORT;
     }
     return MPINPU_OK;
@@ -223,6 +223,10 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
         transport_why(why, why_bytes, "out of memory");
         goto free_transport;
     }
+    status = ucx_open(why, why_bytes);
+    if (status != MPINPU_OK) {
+        goto destroy_mutex;
+    }
     if (!identity_make(&opened->identity)) {
         transport_why(why, why_bytes, "getrandom: %m");
         status = MPINPU_ERR_UNSUPPORTED;
@@ -249,10 +253,10 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
     return MPINPU_OK;
 
 destroy_worker:
-    ucp_worker_release_address(opened->worker, opened->address);
-    ucp_worker_destroy(opened->worker);
+    ucx.ucp_worker_release_address(opened->worker, opened->address);
+    ucx.ucp_worker_destroy(opened->worker);
 cleanup_context:
-    ucp_cleanup(opened->context);
+    ucx.ucp_cleanup(opened->context);
 destroy_mutex:
     pthread_mutex_destroy(&opened->mutex);
 free_transport:
@@ -269,11 +273,11 @@ void transport_close(transport_t *transport)
     transport_keeper_stop(transport);
     bool all_closed = transport_peers_close(transport, close_seconds);
     transport_window_unmap(transport);
-    ucp_worker_release_address(transport->worker, transport->address);
+    ucx.ucp_worker_release_address(transport->worker, transport->address);
     if (all_closed) {
         transport_messages_drop(transport);
-        ucp_worker_destroy(transport->worker);
-        ucp_cleanup(transport->context);
+        ucx.ucp_worker_destroy(transport->worker);
+        ucx.ucp_cleanup(transport->context);
     } else {
         /* UCX would complain of every request still under way; the kernel takes it all back at the process's end. */
         log_debug("peers did not take what was sent to them within %.0f s", close_seconds);
@@ -303,5 +307,5 @@ unsigned transport_progress(transport_t *transport)
     /* A lost count does no harm, so no locked addition. */
     atomic_store_explicit(&transport->driven, atomic_load_explicit(&transport->driven, memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    return ucp_worker_progress(transport->worker);
+    return ucx.ucp_worker_progress(transport->worker);
 }

@@ -35,7 +35,7 @@ static void resources_describe(transport_t *transport, void (*line)(void *contex
     if (stream == NULL) {
         return;
     }
-    ucp_context_print_info(transport->context, stream);
+    ucx.ucp_context_print_info(transport->context, stream);
     if (fclose(stream) == 0) {
         resources_list(text, list, sizeof list);
         snprintf(whole, sizeof whole, "transports and devices: %s", list[0] == '\0' ? "not told by UCX" : list);
@@ -50,7 +50,7 @@ void transport_describe(transport_t *transport, void (*line)(void *context, cons
     unsigned major;
     unsigned minor;
     unsigned release;
-    ucp_get_version(&major, &minor, &release);
+    ucx.ucp_get_version(&major, &minor, &release);
     snprintf(text, sizeof text, "UCX %u.%u.%u, threads %s", major, minor, release,
              transport->config.thread_multiple ? "all at once" : "one at a time");
     line(context, text);

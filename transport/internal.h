@@ -4,11 +4,11 @@
 #define TRANSPORT_INTERNAL_H
 
 #include "transport/transport.h"
+#include "transport/ucx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
-#include <ucp/api/ucp.h>
 
 enum { PEER_BUCKETS = 1024, REASON_BYTES = 256 };
 

@@ -30,7 +30,7 @@ static unsigned keeper_progress(transport_t *transport)
     unsigned events = 0;
     unsigned more;
     do {
-        more = ucp_worker_progress(transport->worker);
+        more = ucx.ucp_worker_progress(transport->worker);
         events += more;
     } while (more > 0 && events < EVENTS_AT_ONCE);
     return events;

@@ -57,9 +57,9 @@ mpinpu_status_t transport_send(transport_t *transport, transport_peer_t *peer, u
         return MPINPU_ERR_TRANSPORT;
     }
     keep(transport);
-    void *started = ucp_tag_send_nbx(endpoint, buffer, bytes, tag, &param);
+    void *started = ucx.ucp_tag_send_nbx(endpoint, buffer, bytes, tag, &param);
     if (UCS_PTR_IS_ERR(started)) {
-        return failure_say(transport, "sending a message", ucs_status_string(UCS_PTR_STATUS(started)));
+        return failure_say(transport, "sending a message", ucx.ucs_status_string(UCS_PTR_STATUS(started)));
     }
     *request = (transport_request_t){.ucx = started};
     return MPINPU_OK;
@@ -74,9 +74,9 @@ mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *bu
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
     keep(transport);
-    void *started = ucp_tag_recv_nbx(transport->worker, buffer, bytes, tag, tag_all_bits, &param);
+    void *started = ucx.ucp_tag_recv_nbx(transport->worker, buffer, bytes, tag, tag_all_bits, &param);
     if (UCS_PTR_IS_ERR(started)) {
-        return failure_say(transport, "receiving a message", ucs_status_string(UCS_PTR_STATUS(started)));
+        return failure_say(transport, "receiving a message", ucx.ucs_status_string(UCS_PTR_STATUS(started)));
     }
     *request = (transport_request_t){.ucx = started, .receive = true, .bytes = bytes};
     return MPINPU_OK;
@@ -85,18 +85,18 @@ mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *bu
 static mpinpu_status_t receive_test(transport_t *transport, transport_request_t *request)
 {
     ucp_tag_recv_info_t info;
-    ucs_status_t status = ucp_tag_recv_request_test(request->ucx, &info);
+    ucs_status_t status = ucx.ucp_tag_recv_request_test(request->ucx, &info);
     if (status == UCS_INPROGRESS) {
         return MPINPU_IN_PROGRESS;
     }
-    ucp_request_free(request->ucx);
+    ucx.ucp_request_free(request->ucx);
     request->ucx = NULL;
     if (status == UCS_OK && info.length == request->bytes) {
         return MPINPU_OK;
     }
     request->failed = 1;
     return failure_say(transport, "receiving a message",
-                       status == UCS_OK ? "it is shorter than what was awaited" : ucs_status_string(status));
+                       status == UCS_OK ? "it is shorter than what was awaited" : ucx.ucs_status_string(status));
 }
 
 mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request)
@@ -107,17 +107,17 @@ mpinpu_status_t transport_request_test(transport_t *transport, transport_request
     if (request->receive) {
         return receive_test(transport, request);
     }
-    ucs_status_t status = ucp_request_check_status(request->ucx);
+    ucs_status_t status = ucx.ucp_request_check_status(request->ucx);
     if (status == UCS_INPROGRESS) {
         return MPINPU_IN_PROGRESS;
     }
-    ucp_request_free(request->ucx);
+    ucx.ucp_request_free(request->ucx);
     request->ucx = NULL;
     if (status == UCS_OK) {
         return MPINPU_OK;
     }
     request->failed = 1;
-    return failure_say(transport, "sending a message", ucs_status_string(status));
+    return failure_say(transport, "sending a message", ucx.ucs_status_string(status));
 }
 
 /* Whether the message is all of `bytes`. One that comes by rendezvous is waited for: its sender is there, or was. */
@@ -128,16 +128,16 @@ static bool message_receive(transport_t *transport, ucp_tag_message_h message, v
     ucp_tag_recv_info_t info;
     ucs_status_t status;
 
-    void *started = ucp_tag_msg_recv_nbx(transport->worker, buffer, bytes, message, &param);
+    void *started = ucx.ucp_tag_msg_recv_nbx(transport->worker, buffer, bytes, message, &param);
     if (started == NULL || UCS_PTR_IS_ERR(started)) {
         return false;
     }
-    while ((status = ucp_tag_recv_request_test(started, &info)) == UCS_INPROGRESS) {
-        if (ucp_worker_progress(transport->worker) == 0) {
+    while ((status = ucx.ucp_tag_recv_request_test(started, &info)) == UCS_INPROGRESS) {
+        if (ucx.ucp_worker_progress(transport->worker) == 0) {
             sched_yield();
         }
     }
-    ucp_request_free(started);
+    ucx.ucp_request_free(started);
     return status == UCS_OK && info.length == bytes;
 }
 
@@ -145,8 +145,8 @@ bool transport_take(transport_t *transport, uint64_t tag, void *buffer, size_t b
 {
     ucp_tag_recv_info_t info;
 
-    (void)ucp_worker_progress(transport->worker);
-    ucp_tag_message_h message = ucp_tag_probe_nb(transport->worker, tag, tag_all_bits, 1, &info);
+    (void)ucx.ucp_worker_progress(transport->worker);
+    ucp_tag_message_h message = ucx.ucp_tag_probe_nb(transport->worker, tag, tag_all_bits, 1, &info);
     return message != NULL && message_receive(transport, message, buffer, bytes);
 }
 
@@ -156,7 +156,7 @@ void transport_messages_drop(transport_t *transport)
     ucp_tag_message_h message;
     char nothing[1];
 
-    while ((message = ucp_tag_probe_nb(transport->worker, 0, 0, 1, &info)) != NULL) {
+    while ((message = ucx.ucp_tag_probe_nb(transport->worker, 0, 0, 1, &info)) != NULL) {
         (void)message_receive(transport, message, nothing, 0);
     }
 }
@@ -167,16 +167,16 @@ void transport_request_cancel(transport_t *transport, transport_request_t *reque
         return;
     }
     if (request->receive) {
-        ucp_request_cancel(transport->worker, request->ucx);
+        ucx.ucp_request_cancel(transport->worker, request->ucx);
         /* A rendezvous already under way is not cancelled but comes to its end, writing to the buffer till then. */
         double deadline = transport_now() + cancel_seconds;
-        while (ucp_request_check_status(request->ucx) == UCS_INPROGRESS && transport_now() < deadline) {
-            if (ucp_worker_progress(transport->worker) == 0) {
+        while (ucx.ucp_request_check_status(request->ucx) == UCS_INPROGRESS && transport_now() < deadline) {
+            if (ucx.ucp_worker_progress(transport->worker) == 0) {
                 sched_yield();
             }
         }
     }
-    ucp_request_free(request->ucx);
+    ucx.ucp_request_free(request->ucx);
     request->ucx = NULL;
     request->failed = 1;
 }

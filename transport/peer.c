@@ -95,7 +95,7 @@ static void endpoint_failed(void *argument, ucp_ep_h endpoint, ucs_status_t stat
     transport_peer_t *peer = argument;
     (void)endpoint;
     log_debug("the connection to peer %016llx ended: %s", (unsigned long long)peer->identity.uid,
-              ucs_status_string(status));
+              ucx.ucs_status_string(status));
     atomic_store_explicit(&peer->broken, true, memory_order_relaxed);
 }
 
@@ -114,9 +114,10 @@ ucp_ep_h transport_peer_endpoint(transport_t *transport, transport_peer_t *peer,
         .err_mode =
             peer->identity.host == transport->identity.host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER,
     };
-    ucs_status_t status = ucp_ep_create(transport->worker, &params, &endpoint);
+    ucs_status_t status = ucx.ucp_ep_create(transport->worker, &params, &endpoint);
     if (status != UCS_OK) {
-        transport_why(why, why_bytes, "UCX finds no way to the peer (ucp_ep_create: %s)", ucs_status_string(status));
+        transport_why(why, why_bytes, "UCX finds no way to the peer (ucp_ep_create: %s)",
+                      ucx.ucs_status_string(status));
         return NULL;
     }
     atomic_store_explicit(&peer->endpoint, endpoint, memory_order_release);
@@ -152,7 +153,7 @@ static void *endpoint_close(transport_peer_t *peer)
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = broken ? UCP_EP_CLOSE_FLAG_FORCE : 0, /* 0: flush first */
     };
-    void *request = ucp_ep_close_nbx(endpoint, &param);
+    void *request = ucx.ucp_ep_close_nbx(endpoint, &param);
     return UCS_PTR_IS_PTR(request) ? request : NULL;
 }
 
@@ -162,8 +163,8 @@ static size_t closings_test(transport_t *transport)
     size_t left = 0;
     for (size_t i = 0; i < PEER_BUCKETS; i++) {
         for (transport_peer_t *peer = transport->buckets[i]; peer != NULL; peer = peer->next) {
-            if (peer->closing != NULL && ucp_request_check_status(peer->closing) != UCS_INPROGRESS) {
-                ucp_request_free(peer->closing);
+            if (peer->closing != NULL && ucx.ucp_request_check_status(peer->closing) != UCS_INPROGRESS) {
+                ucx.ucp_request_free(peer->closing);
                 peer->closing = NULL;
             }
             left += peer->closing != NULL;
@@ -178,14 +179,14 @@ bool transport_peers_close(transport_t *transport, double seconds)
     for (size_t i = 0; i < PEER_BUCKETS; i++) {
         for (transport_peer_t *peer = transport->buckets[i]; peer != NULL; peer = peer->next) {
             if (peer->key != NULL) {
-                ucp_rkey_destroy(peer->key);
+                ucx.ucp_rkey_destroy(peer->key);
             }
             peer->closing = endpoint_close(peer);
         }
     }
     size_t left = closings_test(transport);
     while (left > 0 && transport_now() < deadline) {
-        if (ucp_worker_progress(transport->worker) == 0) {
+        if (ucx.ucp_worker_progress(transport->worker) == 0) {
             sched_yield();
         }
         left = closings_test(transport);

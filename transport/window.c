@@ -30,17 +30,17 @@ static mpinpu_status_t window_allocate(transport_t *transport, char *why, size_t
         .flags = UCP_MEM_MAP_ALLOCATE,
     };
     ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH};
-    ucs_status_t status = ucp_mem_map(transport->context, &params, &transport->window);
+    ucs_status_t status = ucx.ucp_mem_map(transport->context, &params, &transport->window);
     if (status != UCS_OK) {
         transport_why(why, why_bytes, "UCX has no memory for a window of %zu bytes: %s", transport->config.window_bytes,
-                      ucs_status_string(status));
+                      ucx.ucs_status_string(status));
         return status == UCS_ERR_NO_MEMORY ? MPINPU_ERR_NO_MEMORY : MPINPU_ERR_TRANSPORT;
     }
-    status = ucp_mem_query(transport->window, &attr);
+    status = ucx.ucp_mem_query(transport->window, &attr);
     if (status != UCS_OK || attr.length < room || (uintptr_t)attr.address % PAGE != 0) {
         transport_why(why, why_bytes, "UCX gives a window that is not as asked for (%s, %zu bytes at %p)",
-                      ucs_status_string(status), attr.length, attr.address);
-        ucp_mem_unmap(transport->context, transport->window);
+                      ucx.ucs_status_string(status), attr.length, attr.address);
+        ucx.ucp_mem_unmap(transport->context, transport->window);
         return MPINPU_ERR_TRANSPORT;
     }
     transport->window_base = attr.address;
@@ -51,15 +51,15 @@ static mpinpu_status_t window_publish(transport_t *transport, char *why, size_t 
 {
     void *key;
     size_t key_bytes;
-    ucs_status_t status = ucp_rkey_pack(transport->context, transport->window, &key, &key_bytes);
+    ucs_status_t status = ucx.ucp_rkey_pack(transport->context, transport->window, &key, &key_bytes);
     if (status != UCS_OK) {
-        transport_why(why, why_bytes, "ucp_rkey_pack: %s", ucs_status_string(status));
+        transport_why(why, why_bytes, "ucp_rkey_pack: %s", ucx.ucs_status_string(status));
         return MPINPU_ERR_TRANSPORT;
     }
     *window_mark(transport->window_base, transport->config.window_bytes) =
         (window_mark_t){.magic = WINDOW_MAGIC, .uid = transport->identity.uid};
     mpinpu_status_t packed = transport_card_pack(transport, key, key_bytes);
-    ucp_rkey_buffer_release(key);
+    ucx.ucp_rkey_buffer_release(key);
     if (packed != MPINPU_OK) {
         transport_why(why, why_bytes, "out of memory");
     }
@@ -114,7 +114,7 @@ mpinpu_status_t transport_window_map(transport_t *transport, void **base, size_t
 void transport_window_unmap(transport_t *transport)
 {
     if (transport->window_base != NULL) {
-        ucp_mem_unmap(transport->context, transport->window);
+        ucx.ucp_mem_unmap(transport->context, transport->window);
         transport->window_base = NULL;
     }
 }
@@ -138,16 +138,16 @@ static mpinpu_status_t peer_window_map(transport_t *transport, transport_peer_t 
         return MPINPU_ERR_UNSUPPORTED;
     }
     void *base = NULL;
-    ucs_status_t status = ucp_ep_rkey_unpack(endpoint, peer->card + peer->head.address_bytes, &peer->key);
+    ucs_status_t status = ucx.ucp_ep_rkey_unpack(endpoint, peer->card + peer->head.address_bytes, &peer->key);
     if (status != UCS_OK) {
         transport_why(why, why_bytes, "the peer's window cannot be mapped (ucp_ep_rkey_unpack: %s)",
-                      ucs_status_string(status));
+                      ucx.ucs_status_string(status));
         return MPINPU_ERR_UNSUPPORTED;
     }
-    status = ucp_rkey_ptr(peer->key, peer->head.window_base, &base);
+    status = ucx.ucp_rkey_ptr(peer->key, peer->head.window_base, &base);
     if (status != UCS_OK) {
         transport_why(why, why_bytes, "UCX gives no pointer to the peer's window (ucp_rkey_ptr: %s)",
-                      ucs_status_string(status));
+                      ucx.ucs_status_string(status));
         goto destroy_key;
     }
     const window_mark_t *mark = window_mark(base, peer->head.window_bytes);
@@ -159,7 +159,7 @@ static mpinpu_status_t peer_window_map(transport_t *transport, transport_peer_t 
     return MPINPU_OK;
 
 destroy_key:
-    ucp_rkey_destroy(peer->key);
+    ucx.ucp_rkey_destroy(peer->key);
     peer->key = NULL;
     return MPINPU_ERR_UNSUPPORTED;
 }
