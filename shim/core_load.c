@@ -1,68 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h" /* _GNU_SOURCE */
+
 #include "shim/core_load.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-extern char **environ;
-
-/* UCX reads these once, when it is loaded; where the host MPI has loaded it before, they are without effect.
-   UCX_MEM_EVENTS: the hooks serve UCX's cache of registered memory; without them UCX registers a buffer each time. */
-static char handle_errors[] = "UCX_HANDLE_ERRORS=none";
-static char debug_signal[] = "UCX_DEBUG_SIGNO=0";
-static char memory_events[] = "UCX_MEM_EVENTS=n";
-static char *const quiet[] = {handle_errors, debug_signal, memory_events};
-enum { QUIET_COUNT = sizeof quiet / sizeof quiet[0] };
-
-static size_t name_length(const char *assignment)
+/* Whether the file has all the bytes that its headers speak of. The dynamic linker maps what they say, and touching
+   what is not there ends in SIGBUS: a disk that was full at the installation, a copy that was cut off. */
+static bool file_whole(const char *path, int file, char *why, size_t why_bytes)
 {
-    return strcspn(assignment, "=");
+    ElfW(Ehdr) head;
+    struct stat found;
+
+    if (fstat(file, &found) != 0 || pread(file, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+        (void)snprintf(why, why_bytes, "%s is no shared library", path);
+        return false;
+    }
+    const uint64_t bytes = (uint64_t)found.st_size;
+    bool whole = head.e_shoff <= bytes && (uint64_t)head.e_shnum * head.e_shentsize <= bytes - head.e_shoff;
+    for (unsigned p = 0; whole && p < head.e_phnum; p++) {
+        ElfW(Phdr) part;
+        const off_t at = (off_t)(head.e_phoff + (uint64_t)p * head.e_phentsize);
+        whole = pread(file, &part, sizeof part, at) == (ssize_t)sizeof part && part.p_offset <= bytes &&
+                part.p_filesz <= bytes - part.p_offset;
+    }
+    if (!whole) {
+        (void)snprintf(why, why_bytes, "%s is cut off at %llu bytes", path, (unsigned long long)bytes);
+    }
+    return whole;
 }
 
-static int is_set(char *const *variables, const char *assignment)
+void *core_load(const char *path, char *why, size_t why_bytes)
 {
-    size_t length = name_length(assignment) + 1; /* with the = */
-    while (*variables != NULL && strncmp(*variables, assignment, length) != 0) {
-        variables++;
-    }
-    return *variables != NULL;
-}
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    void *core = NULL;
 
-/* An environment with the defaults added. setenv could free the one that another thread is reading. */
-static char **quiet_environment(char **from)
-{
-    size_t count = 0;
-    while (from[count] != NULL) {
-        count++;
-    }
-    char **made = malloc((count + QUIET_COUNT + 1) * sizeof *made);
-    if (made == NULL) {
+    if (file < 0) {
+        (void)snprintf(why, why_bytes, "%s: %s", path, strerror(errno)); // NOLINT(concurrency-mt-unsafe): once
         return NULL;
     }
-    memcpy(made, from, (count + 1) * sizeof *made);
-    for (size_t i = 0; i < QUIET_COUNT; i++) {
-        if (!is_set(from, quiet[i])) {
-            made[count++] = quiet[i];
-            made[count] = NULL;
-        }
+    if (!file_whole(path, file, why, why_bytes)) {
+        (void)close(file);
+        return NULL;
     }
-    return made;
-}
-
-void *core_load(const char *path)
-{
-    static char **during; /* kept: another thread may still be reading it */
-    char **before = environ;
-    during = before == NULL ? NULL : quiet_environment(before);
-    if (during != NULL) {
-        environ = during;
-    }
-    void *core = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    /* Where the environment has been changed meanwhile, it is another's now, and the additions stay in it. */
-    if (during != NULL && environ == during) {
-        environ = before;
+    (void)close(file);
+    core = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (core == NULL) {
+        (void)snprintf(why, why_bytes, "%s", dlerror()); // NOLINT(concurrency-mt-unsafe): under the resolver's once
     }
     return core;
 }

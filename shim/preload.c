@@ -95,14 +95,15 @@ static const struct function {
 typedef struct brand {
     const char *name;
     const char *core; /* in the folder mpinpu beside this object */
+    bool shipped;     /* every installation has it */
     const char *markers[2];
 } brand_t;
 
 static const brand_t brands[] = {
-    {"Open MPI", "libmpinpu-openmpi.so", {"ompi_mpi_comm_world", NULL}},
-    {"MPICH", "libmpinpu-mpich.so", {"MPII_Version_string", "MPIR_Version_string"}},
+    {"Open MPI", "libmpinpu-openmpi.so", true, {"ompi_mpi_comm_world", NULL}},
+    {"MPICH", "libmpinpu-mpich.so", false, {"MPII_Version_string", "MPIR_Version_string"}},
 };
-static const brand_t brand_unknown = {"an MPI library that is not known", NULL, {NULL, NULL}};
+static const brand_t brand_unknown = {"an MPI library that is not known", NULL, false, {NULL, NULL}};
 
 /* The MPI library of this process. */
 typedef struct library {
@@ -299,6 +300,7 @@ static bool core_open(const library_t *library, core_table_t *served)
 {
     char folder[PATH_MAX];
     char path[PATH_MAX + 64];
+    char why[512] = "";
 
     if (library->brand->core == NULL || !self_path(folder)) {
         note(NOTE_BY_SPEAKER, "no core for %s (%s): its calls go straight through", library->brand->name,
@@ -308,14 +310,14 @@ static bool core_open(const library_t *library, core_table_t *served)
     *strrchr(folder, '/') = '\0';
     snprintf(path, sizeof path, "%s/mpinpu/%s", folder, library->brand->core);
     if (access(path, F_OK) != 0) {
-        note(NOTE_BY_SPEAKER, "no core for %s (%s is not there): its calls go straight through", library->brand->name,
-             path);
+        note(library->brand->shipped ? NOTE_BY_EACH : NOTE_BY_SPEAKER,
+             "no core for %s (%s is not there): its calls go straight through", library->brand->name, path);
         return false;
     }
-    void *core = core_load(path);
+    void *core = core_load(path, why, sizeof why);
     if (core == NULL) {
         note(NOTE_BY_EACH, "the core for %s does not load (%s): all calls go straight through", library->brand->name,
-             dlerror());
+             why);
         return false;
     }
     /* The core must have bound to the very library that the program uses, not have brought another of its kind. */

@@ -85,6 +85,20 @@ for broken in 0 1 2; do
         job_fail "UCX fails on rank $broken: rank 0 does not name rank $broken"
     fi
 done
+# UCX cannot be had on one rank: its library is damaged, or lacks a function.
+mkdir -p "$job_dir/damaged" "$job_dir/old"
+echo >"$job_dir/damaged/libucp.so.0"
+echo 'void ucp_cleanup(void) {} void ucp_cleanup(void);' >"$job_dir/old.c"
+$MPICC -w -shared -fPIC -Wl,-soname,libucp.so.0 -o "$job_dir/old/libucp.so.0" "$job_dir/old.c" || job_fail "no stub of libucp"
+for broken in 0 1 2; do
+    for kind in damaged old; do
+        setups=(env env env)
+        setups[broken]="env LD_LIBRARY_PATH=$job_dir/$kind"
+        ranks_with "libucp is $kind on rank $broken" "${setups[@]}"
+        said_once "libucp is $kind on rank $broken" "engine not available on this communicator" \
+            $((broken == 1 ? 1 : 2)) 'rank [0-2]: .*libucp.so.0'
+    done
+done
 # UCX works but has no way to the other ranks: on all, on one.
 for windows in on off; do
     alone="env UCX_TLS=self MPINPU_WINDOWS=$windows"

@@ -38,8 +38,11 @@ run env LD_PRELOAD="$preload" "$program"
 same "no core: straight through" "$straight" "$out"
 like "no core: one line" "^mpinpu: no core for Open MPI \($core is not there\)" "$err"
 for rank in OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID; do
+    # It may be missing on one rank alone.
     run env LD_PRELOAD="$preload" $rank=3 "$program"
-    same "no core, $rank=3: silence" "$straight" "$out$err"
+    like "no core, $rank=3: one line" '^mpinpu: no core for Open MPI' "$err"
+    run env LD_PRELOAD="$preload" $rank=3 "$dir/mpich/program"
+    same "MPICH, $rank=3: silence" "$straight" "$out$err"
     run env LD_PRELOAD="$preload" $rank=0 "$program"
     like "no core, $rank=0: one line" '^mpinpu: no core' "$err"
 done
@@ -76,6 +79,16 @@ like "a core that does not load: one line" "^mpinpu: the core for Open MPI does 
 # It may be so on one rank only, whose peers then wait for it: that rank says it, whichever it is.
 run env LD_PRELOAD="$preload" OMPI_COMM_WORLD_RANK=3 "$program"
 like "a core that does not load on rank 3: one line" "^mpinpu: the core for Open MPI does not load" "$err"
+
+# A file that is cut off, as a full disk leaves it, anywhere.
+layout cut
+whole=$(stat -c %s "$dir/whole/mpinpu/$(basename "$core")")
+for part in 0 1 2 10 25 40 50 60 75 90 99; do
+    head -c $((whole * part / 100)) "$dir/whole/mpinpu/$(basename "$core")" >"$core"
+    run env LD_PRELOAD="$preload" "$program"
+    same "a core cut off at $part %: straight through" "$straight" "$out"
+    like "a core cut off at $part %: one line" "^mpinpu: the core for Open MPI does not load \(.*$core" "$err"
+done
 
 layout stranger
 build "$CC" "$core" fake_core.c -shared -fPIC "${include[@]}"
