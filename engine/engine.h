@@ -61,6 +61,8 @@ typedef struct engine_exchange {
     int size;
     void *context;
     mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+    /* Whether it is `fine` on all ranks, in *all: takes no memory, so that a rank without any can still say so. */
+    mpinpu_status_t (*agree)(void *context, bool fine, bool *all);
     /* `data` of rank `root` comes to all. May be NULL for an engine that does without. */
     mpinpu_status_t (*broadcast)(void *context, void *data, size_t bytes, int root);
     /* Words of ENGINE_WORD_BYTES at any time, outside of the order of collectives; see the vtable. NULL: there are

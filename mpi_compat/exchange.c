@@ -19,6 +19,21 @@ static mpinpu_status_t compat_allgather(void *context, const void *mine, void *a
     return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
 }
 
+static mpinpu_status_t compat_agree(void *context, bool fine, bool *all)
+{
+    const MPI_Comm *comm = context;
+    int mine = fine ? 1 : 0;
+    int both = 0;
+    /* Not PMPI_Allreduce, which is this library's. */
+    int code = PMPI_Reduce(&mine, &both, 1, MPI_INT, MPI_MIN, 0, *comm);
+
+    if (code == MPI_SUCCESS) {
+        code = PMPI_Bcast(&both, 1, MPI_INT, 0, *comm);
+    }
+    *all = both != 0;
+    return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
+}
+
 static mpinpu_status_t compat_broadcast(void *context, void *data, size_t bytes, int root)
 {
     const MPI_Comm *comm = context;
@@ -42,6 +57,7 @@ mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm
                                     .size = size,
                                     .context = (void *)comm,
                                     .allgather = compat_allgather,
+                                    .agree = compat_agree,
                                     .broadcast = compat_broadcast};
     return MPINPU_OK;
 }

@@ -5,6 +5,7 @@
 #include "shim/process.h"
 #include "transport/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What processes offer to communicators: see engine_config_t. */
@@ -227,10 +228,14 @@ static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
         process_engine_open();
     }
     pthread_mutex_unlock(&process.lock);
-    if (status == MPINPU_OK) {
-        status = process.engine != NULL
-                     ? process.vtable->comm_open(process.engine, &exchange, &state->engine_comm, why, sizeof why)
-                     : MPINPU_ERR_NO_MEMORY;
+    if (status == MPINPU_OK && process.engine != NULL) {
+        status = process.vtable->comm_open(process.engine, &exchange, &state->engine_comm, why, sizeof why);
+    } else if (status == MPINPU_OK) {
+        /* Where the others have an engine, they ask this first. */
+        bool fine;
+        (void)exchange.agree(exchange.context, false, &fine);
+        status = MPINPU_ERR_NO_MEMORY;
+        (void)snprintf(why, sizeof why, "rank %d has no memory for the engine", exchange.rank);
     }
     if (status == MPINPU_OK) {
         state->reason = REASON_ENGINE;
@@ -249,14 +254,27 @@ static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
     }
 }
 
+/* Without memory for a state the others must hear of it, or they would wait; and it must be remembered. */
+static comm_state_t *comm_state_none(MPI_Comm comm)
+{
+    static comm_state_t none = {.reason = REASON_NO_COMM};
+    engine_exchange_t exchange;
+    bool fine;
+
+    if (compat_exchange_init(&exchange, &comm) == MPINPU_OK && exchange.size > 1 && compat_comm_within_world(comm)) {
+        (void)exchange.agree(exchange.context, false, &fine);
+    }
+    (void)PMPI_Comm_set_attr(comm, process.comm_keyval, &none);
+    return &none;
+}
+
 static comm_state_t *comm_state_new(MPI_Comm comm, reason_t *reason)
 {
     uint64_t begin = process_clock();
     comm_state_t *state = comm_state_allocate();
 
     if (state == NULL) {
-        *reason = REASON_NO_COMM;
-        return NULL;
+        return comm_state_none(comm);
     }
     (void)PMPI_Comm_rank(comm, &state->rank);
     (void)PMPI_Comm_size(comm, &state->size);

@@ -226,14 +226,16 @@ mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchan
     const uint32_t size = (uint32_t)exchange->size;
     hello_t *hellos = malloc(size * sizeof *hellos);
     engine_comm_t *made = comm_allocate(engine, exchange);
+    bool fine = false;
 
     hello_fill(engine, &mine);
-    if (made == NULL || hellos == NULL) {
-        mine.status = MPINPU_ERR_NO_MEMORY;
-        (void)snprintf(mine.why, sizeof mine.why, "no memory for a communicator's state");
+    mpinpu_status_t status = exchange->agree(exchange->context, made != NULL && hellos != NULL, &fine);
+    if (status == MPINPU_OK && !fine) {
+        status = MPINPU_ERR_NO_MEMORY;
     }
-    mpinpu_status_t status =
-        hellos == NULL ? MPINPU_ERR_NO_MEMORY : exchange->allgather(exchange->context, &mine, hellos, sizeof mine);
+    if (status == MPINPU_OK) {
+        status = exchange->allgather(exchange->context, &mine, hellos, sizeof mine);
+    }
     if (status == MPINPU_OK) {
         status = hellos_judge(engine, hellos, size, why, why_bytes);
     } else {

@@ -38,10 +38,18 @@ void hellos_settle(engine_comm_t *comm, const hello_t *hellos);
    `together` by identity, else every rank is a host of its own. */
 uint32_t hosts_number(const hello_t *hellos, uint32_t size, bool together, uint32_t *host_of);
 
+/* What each rank says after it has looked at the others' words. */
+typedef struct verdict {
+    int32_t strangers; /* there are ranks whose card it lacks, or whose window it has not mapped */
+    int32_t status;    /* of making peers known */
+    int32_t window_status;
+    char why[HOST_WHY_BYTES];
+} verdict_t;
+
 /* Makes the ranks' processes known, makes sure that every host is reached, and maps the windows of those on this host:
-   collective. comm->windows becomes false on all ranks where it fails on one. */
-mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exchange, const hello_t *hellos, char *why,
-                              size_t why_bytes);
+   collective. comm->windows becomes false on all ranks where it fails on one. `verdicts` is room for one a rank. */
+mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exchange, const hello_t *hellos,
+                              verdict_t *verdicts, char *why, size_t why_bytes);
 
 /* The last part: where the ranks are, and which paths that opens. */
 void ranks_place(engine_comm_t *comm, const hello_t *hellos);

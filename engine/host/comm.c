@@ -32,10 +32,15 @@ mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchan
     hello_t mine;
     hello_t *hellos = malloc((size_t)exchange->size * sizeof *hellos);
     engine_comm_t *made = comm_allocate(engine, (uint32_t)exchange->rank, (uint32_t)exchange->size);
-    mpinpu_status_t status = MPINPU_ERR_NO_MEMORY;
+    verdict_t *verdicts = malloc((size_t)exchange->size * sizeof *verdicts);
+    bool fine = false;
+    /* A rank that fell out of the exchanges for want of memory would leave the others waiting. */
+    mpinpu_status_t status =
+        exchange->agree(exchange->context, made != NULL && hellos != NULL && verdicts != NULL, &fine);
 
-    if (made == NULL || hellos == NULL) {
-        (void)snprintf(why, why_bytes, "no memory for a communicator's state");
+    if (status != MPINPU_OK || !fine) {
+        status = MPINPU_ERR_NO_MEMORY;
+        (void)snprintf(why, why_bytes, "a rank has no memory for a communicator's state");
         goto fail;
     }
     hello_fill(made, &mine);
@@ -51,7 +56,7 @@ mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchan
         goto fail;
     }
     hellos_settle(made, hellos);
-    status = ranks_connect(made, exchange, hellos, why, why_bytes);
+    status = ranks_connect(made, exchange, hellos, verdicts, why, why_bytes);
     if (status != MPINPU_OK) {
         goto fail;
     }
@@ -62,6 +67,7 @@ mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchan
         region_return(engine->regions, made->region);
         made->has_region = false;
     }
+    free(verdicts);
     free(hellos);
     *comm = made;
     return MPINPU_OK;
@@ -73,6 +79,7 @@ fail:
         }
         host_comm_close(made);
     }
+    free(verdicts);
     free(hellos);
     return status;
 }

@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each rank says after it has looked at the others' words. */
-typedef struct verdict {
-    int32_t strangers; /* there are ranks whose card it lacks, or whose window it has not mapped */
-    int32_t status;    /* of making peers known */
-    int32_t window_status;
-    char why[HOST_WHY_BYTES];
-} verdict_t;
-
 static bool comm_shares_host(const engine_comm_t *comm, const hello_t *hellos, uint32_t rank)
 {
     return hellos[rank].identity.host == hellos[comm->rank].identity.host;
@@ -136,6 +128,7 @@ static mpinpu_status_t cards_exchange(engine_comm_t *comm, const engine_exchange
     size_t card_bytes = 0;
     unsigned char *all;
     unsigned char *mine;
+    bool fine = false;
 
     for (uint32_t r = 0; r < comm->size; r++) {
         room = hellos[r].card_bytes > room ? hellos[r].card_bytes : room;
@@ -143,14 +136,14 @@ static mpinpu_status_t cards_exchange(engine_comm_t *comm, const engine_exchange
     transport_card_get(comm->engine->transport, &card, &card_bytes);
     mine = calloc(1, room);
     all = malloc(room * comm->size);
-    if (mine == NULL || all == NULL) {
-        /* Not collective: but a rank without some kilobytes ends soon in any case. */
-        free(mine);
-        free(all);
-        return MPINPU_ERR_NO_MEMORY;
+    mpinpu_status_t status = exchange->agree(exchange->context, mine != NULL && all != NULL, &fine);
+    if (status == MPINPU_OK && !fine) {
+        status = MPINPU_ERR_NO_MEMORY;
     }
-    memcpy(mine, card, card_bytes < room ? card_bytes : room);
-    mpinpu_status_t status = exchange->allgather(exchange->context, mine, all, room);
+    if (status == MPINPU_OK) {
+        memcpy(mine, card, card_bytes < room ? card_bytes : room);
+        status = exchange->allgather(exchange->context, mine, all, room);
+    }
     free(mine);
     if (status != MPINPU_OK) {
         free(all);
@@ -179,19 +172,15 @@ static mpinpu_status_t verdicts_judge(engine_comm_t *comm, const verdict_t *verd
     return MPINPU_OK;
 }
 
-mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exchange, const hello_t *hellos, char *why,
-                              size_t why_bytes)
+mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exchange, const hello_t *hellos,
+                              verdict_t *verdicts, char *why, size_t why_bytes)
 {
-    verdict_t *verdicts = malloc(comm->size * sizeof *verdicts);
     verdict_t mine = {0};
     unsigned char *cards = NULL;
     size_t card_room = 0;
     bool strangers = false;
-    mpinpu_status_t status = MPINPU_ERR_NO_MEMORY;
+    mpinpu_status_t status;
 
-    if (verdicts == NULL) {
-        return status;
-    }
     peers_find(comm, hellos, NULL, 0, &mine);
     if (!mine.strangers) {
         hosts_reach(comm, hellos, &mine);
@@ -220,6 +209,5 @@ mpinpu_status_t ranks_connect(engine_comm_t *comm, const engine_exchange_t *exch
         status = verdicts_judge(comm, verdicts, why, why_bytes);
     }
     free(cards);
-    free(verdicts);
     return status;
 }

@@ -8,7 +8,7 @@ job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
 	tests/jobs/float16.sh \
 	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh \
-	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/threads.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
+	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/starve.sh tests/jobs/threads.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
@@ -26,6 +26,12 @@ CLEANFILES += tests/jobs/float16
 tests/jobs/float16: tests/jobs/float16.c mpi_compat/mpinpu.h tests/jobs/job.c tests/jobs/job.h libmpinpu16.a
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -o $@ \
 	  $(srcdir)/tests/jobs/float16.c $(srcdir)/tests/jobs/job.c libmpinpu16.a -lm
+
+check_SCRIPTS += tests/jobs/starve.so
+EXTRA_DIST += tests/jobs/starve.c
+CLEANFILES += tests/jobs/starve.so
+tests/jobs/starve.so: tests/jobs/starve.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(CC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -shared -fPIC -o $@ $(srcdir)/tests/jobs/starve.c
 
 job_fortran = tests/jobs/fortran_mpif_h tests/jobs/fortran_use_mpi tests/jobs/fortran_use_mpi_f08
 if HAVE_FORTRAN
