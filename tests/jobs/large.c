@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers past 2 and 4 GiB, in place, two ranks: 9 GB of memory. Run with JOB_LONG=1 only.
-   Usage: large doubles | bytes | block
+/* Buffers past 2 and 4 GiB, in place. Two ranks take 5 GB of memory (blocks, bytes) or 9 GB.
+   Usage: large blocks | bytes | doubles | block
    Closes trap 20. */
 #include "tests/jobs/job.h"
 
@@ -61,6 +61,29 @@ static void test_bytes(void)
     free(buffer);
 }
 
+/* Blocks of 1.2 * 10^9 bytes: with two ranks 2.4 * 10^9 elements and bytes, past 2^31 of both. */
+static void test_blocks(void)
+{
+    size_t block = 1200000000;
+    size_t count = block * (size_t)job.size;
+    unsigned char *buffer = memory(count);
+    for (size_t i = 0; i < count; i++) {
+        buffer[i] = (unsigned char)((i >> 8) * 7 + i + (size_t)job.rank);
+    }
+    job_reduce_scatter_block(MPI_IN_PLACE, buffer, (int)block, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
+    for (size_t i = 0; i < block; i++) {
+        size_t at = block * (size_t)job.rank + i;
+        size_t size = (size_t)job.size;
+        unsigned char expected = (unsigned char)(((at >> 8) * 7 + at) * size + size * (size - 1) / 2);
+        if (buffer[i] != expected) {
+            job_fail("reduce_scatter_block of %zu bytes: index %zu: got %d, expected %d", block, i, buffer[i],
+                     expected);
+            break;
+        }
+    }
+    free(buffer);
+}
+
 /* Blocks of 2^28 ints: 1 GiB each, so that the second begins at 2^30 bytes and the whole passes 2^31 with three ranks.
  */
 static void test_block(void)
@@ -86,7 +109,9 @@ int main(int argc, char **argv)
 {
     job_begin(&argc, &argv);
     const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "doubles") == 0) {
+    if (strcmp(what, "blocks") == 0) {
+        test_blocks();
+    } else if (strcmp(what, "doubles") == 0) {
         test_doubles();
     } else if (strcmp(what, "bytes") == 0) {
         test_bytes();

@@ -82,9 +82,10 @@ like "a core that does not load on rank 3: one line" "^mpinpu: the core for Open
 
 # A file that is cut off, as a full disk leaves it, anywhere.
 layout cut
-whole=$(stat -c %s "$dir/whole/mpinpu/$(basename "$core")")
+whole_core=$dir/whole/mpinpu/libmpinpu-openmpi.so
+whole=$(stat -c %s "$whole_core")
 for part in 0 1 2 10 25 40 50 60 75 90 99; do
-    head -c $((whole * part / 100)) "$dir/whole/mpinpu/$(basename "$core")" >"$core"
+    head -c $((whole * part / 100)) "$whole_core" >"$core"
     run env LD_PRELOAD="$preload" "$program"
     same "a core cut off at $part %: straight through" "$straight" "$out"
     like "a core cut off at $part %: one line" "^mpinpu: the core for Open MPI does not load \(.*$core" "$err"
