@@ -97,8 +97,9 @@ static void option_default(ucp_config_t *config, const char *name, const char *v
 
 /* One transport over shared memory is enough, and each costs about 2 ms and 4 MiB. System V memory comes first: it does
    not live in /dev/shm, which is small in containers, and UCX removes its name as soon as it is made. UCX fails to make
-   its worker at all where a transport finds no memory, hence the probe. */
-static void shared_memory_choose(transport_t *transport, ucp_config_t *config)
+   its worker at all where a transport finds no memory, hence the probe; another process may take what was found, so
+   without `wanted` none is used. */
+static void shared_memory_choose(transport_t *transport, ucp_config_t *config, bool wanted)
 {
     static const char *const transports[] = {"UCX_TLS", NULL};
     static const char *const grow[] = {"UCX_SYSV_RX_BUFS_GROW", "UCX_POSIX_RX_BUFS_GROW", "UCX_MM_RX_BUFS_GROW", NULL};
@@ -111,8 +112,13 @@ static void shared_memory_choose(transport_t *transport, ucp_config_t *config)
         return;
     }
     size_t need = WORKER_SHARED_BYTES + transport_window_room(transport->config.window_bytes);
-    shared_memory_t found = shared_memory_probe(need, transport->no_window, sizeof transport->no_window);
-    if (found == SHARED_MEMORY_NONE) {
+    shared_memory_t found = SHARED_MEMORY_NONE;
+    if (wanted) {
+        found = shared_memory_probe(need, transport->no_window, sizeof transport->no_window);
+    } else {
+        transport_why(transport->no_window, sizeof transport->no_window, "shared memory ran out");
+    }
+    if (wanted && found == SHARED_MEMORY_NONE) {
         /* Perhaps the window alone is too large: messages through shared memory are still worth having. */
         found = shared_memory_probe(WORKER_SHARED_BYTES, NULL, 0);
     }
@@ -128,7 +134,7 @@ static void shared_memory_choose(transport_t *transport, ucp_config_t *config)
                                             : "none");
 }
 
-static mpinpu_status_t context_open(transport_t *transport, char *why, size_t why_bytes)
+static mpinpu_status_t context_open(transport_t *transport, bool shared, char *why, size_t why_bytes)
 {
     ucp_config_t *config;
     ucs_status_t status = ucx.ucp_config_read(NULL, NULL, &config);
@@ -136,7 +142,7 @@ static mpinpu_status_t context_open(transport_t *transport, char *why, size_t wh
         transport_why(why, why_bytes, "UCX cannot read its configuration: %s", ucx.ucs_status_string(status));
         return MPINPU_ERR_TRANSPORT;
     }
-    shared_memory_choose(transport, config);
+    shared_memory_choose(transport, config, shared);
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
         .features = UCP_FEATURE_TAG | UCP_FEATURE_RMA,
@@ -206,6 +212,20 @@ mpinpu_status_t transport_card_pack(transport_t *transport, const void *key, siz
     return MPINPU_OK;
 }
 
+/* Context and worker, with or without shared memory. */
+static mpinpu_status_t ucx_start(transport_t *transport, bool shared, char *why, size_t why_bytes)
+{
+    mpinpu_status_t status = context_open(transport, shared, why, why_bytes);
+
+    if (status == MPINPU_OK) {
+        status = worker_open(transport, why, why_bytes);
+        if (status != MPINPU_OK) {
+            ucx.ucp_cleanup(transport->context);
+        }
+    }
+    return status;
+}
+
 mpinpu_status_t transport_open(const transport_config_t *config, transport_t **transport, char *why, size_t why_bytes)
 {
     mpinpu_status_t status = MPINPU_ERR_NO_MEMORY;
@@ -236,13 +256,13 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
         status = MPINPU_ERR_UNSUPPORTED;
         goto destroy_mutex;
     }
-    status = context_open(opened, why, why_bytes);
+    status = ucx_start(opened, true, why, why_bytes);
+    if (status == MPINPU_ERR_TRANSPORT && user_option("UCX_TLS") == NULL) {
+        /* Other processes start too, and may have taken the memory that was found. */
+        status = ucx_start(opened, false, why, why_bytes);
+    }
     if (status != MPINPU_OK) {
         goto destroy_mutex;
-    }
-    status = worker_open(opened, why, why_bytes);
-    if (status != MPINPU_OK) {
-        goto cleanup_context;
     }
     status = transport_card_pack(opened, NULL, 0);
     if (status != MPINPU_OK) {
@@ -255,7 +275,6 @@ mpinpu_status_t transport_open(const transport_config_t *config, transport_t **t
 destroy_worker:
     ucx.ucp_worker_release_address(opened->worker, opened->address);
     ucx.ucp_worker_destroy(opened->worker);
-cleanup_context:
     ucx.ucp_cleanup(opened->context);
 destroy_mutex:
     pthread_mutex_destroy(&opened->mutex);

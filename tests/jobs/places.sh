@@ -28,13 +28,7 @@ SCRIPT
             job_mode_arguments windows
             job_arguments+=(--mca btl_vader_backing_directory "$job_dir/vader")
             # the library may say that it does without windows
-            options=(-w)
-            if [ "$place" = "20m 4096" ]; then
-                # a window of 16 MiB fits, and may leave too little for the UCX of a rank that comes later: then all
-                # ranks use the host MPI
-                options+=(-n)
-            fi
-            job_mpirun "${options[@]}" "/dev/shm and shmmax: $place, $ranks ranks" -np "$ranks" "$job_programs/steady" 3
+            job_mpirun -w "/dev/shm and shmmax: $place, $ranks ranks" -np "$ranks" "$job_programs/steady" 3
             if grep -iE 'bus error|segmentation' "$job_dir/err"; then
                 job_fail "/dev/shm and shmmax: $place: a crash"
             fi
