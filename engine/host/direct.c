@@ -16,7 +16,7 @@ static const size_t direct_core_least = (size_t)64 << 10;
 /* Results of so many bytes go past the caches. */
 static const size_t direct_stream_least = (size_t)2 << 20;
 /* Bytes folded at a time: what is stored into every result is still in the first-level cache. */
-enum { DIRECT_PART = 4096 };
+enum { DIRECT_PART = 4096, DIRECT_PART_STREAMED = 1024 };
 
 static direct_word_t *word_of(const engine_comm_t *comm, uint32_t rank)
 {
@@ -167,13 +167,14 @@ static void part_fold(const direct_fold_t *direct, uint64_t at, size_t bytes)
     direct->fold(part, comm->sources, comm->size, bytes / direct->element);
     for (uint32_t distance = 0; distance < direct->results; distance++) {
         const uint32_t r = (comm->rank + distance) % comm->size;
-        (direct->streams ? stream_copy : direct_store)(comm->vectors[2 * (size_t)r + 1] + at, part, bytes);
+        (direct->streams ? stream_store : direct_store)(comm->vectors[2 * (size_t)r + 1] + at, part, bytes);
     }
 }
 
 static void direct_fold(const direct_fold_t *direct, uint64_t from, uint64_t length)
 {
-    const size_t part = DIRECT_PART / direct->element * direct->element;
+    const size_t most = direct->streams ? DIRECT_PART_STREAMED : DIRECT_PART;
+    const size_t part = most / direct->element * direct->element;
 
     for (uint64_t at = 0; at < length; at += part) {
         part_fold(direct, from + at, length - at < part ? length - at : part);

@@ -12,7 +12,10 @@ enum { STREAM_LANES = 4 };
 /* As memcpy. The stores may become visible to other threads out of order until stream_end. */
 void stream_copy(void *dst, const void *src, size_t bytes);
 
-/* Orders the stores of stream_copy before all that follow. */
+/* The same for a short run that was just made and is still in the first-level cache. */
+void stream_store(void *dst, const void *src, size_t bytes);
+
+/* Orders the stores of both before all that follow. */
 void stream_end(void);
 
 #endif
