@@ -119,19 +119,20 @@ Test(settings_values, first_entry_of_a_name_counts)
 
 Test(settings_values, compared_among_ranks)
 {
-    static const char *const names[] = {
-        "MPINPU_ENGINE",           "MPINPU_MIN_BYTES",        "MPINPU_WINDOWS",    "MPINPU_WINDOW_BYTES",
-        "MPINPU_REPRODUCIBLE",     "MPINPU_DEVICE_PROCESSES", "MPINPU_HCCL_AFTER", "MPINPU_HCCL_MIN_BYTES",
-        "MPINPU_HCCL_CHUNK_BYTES", "MPINPU_HCCL_DEPTH",       "MPINPU_FP64"};
+    static const char *const names[] = {"MPINPU_ENGINE",           "MPINPU_MIN_BYTES",  "MPINPU_WINDOWS",
+                                        "MPINPU_WINDOW_BYTES",     "MPINPU_ZEROCOPY",   "MPINPU_REPRODUCIBLE",
+                                        "MPINPU_DEVICE_PROCESSES", "MPINPU_HCCL_AFTER", "MPINPU_HCCL_MIN_BYTES",
+                                        "MPINPU_HCCL_CHUNK_BYTES", "MPINPU_HCCL_DEPTH", "MPINPU_FP64"};
     parsed_t parsed =
         PARSE("MPINPU_ENGINE=host", "MPINPU_MIN_BYTES=9", "MPINPU_WINDOWS=off", "MPINPU_LOG=debug",
-              "MPINPU_WINDOW_BYTES=2M", "MPINPU_REPRODUCIBLE=1", "MPINPU_REPORT=summary", "MPINPU_DEVICE_MAP=devices:3",
-              "MPINPU_DEVICE_PROCESSES=2", "MPINPU_HCCL_AFTER=5", "MPINPU_HCCL_CHUNK_BYTES=1M", "MPINPU_HCCL_DEPTH=7",
-              "MPINPU_HCCL_MIN_BYTES=3M", "MPINPU_FP64=host");
+              "MPINPU_WINDOW_BYTES=2M", "MPINPU_ZEROCOPY=off", "MPINPU_REPRODUCIBLE=1", "MPINPU_REPORT=summary",
+              "MPINPU_DEVICE_MAP=devices:3", "MPINPU_DEVICE_PROCESSES=2", "MPINPU_HCCL_AFTER=5",
+              "MPINPU_HCCL_CHUNK_BYTES=1M", "MPINPU_HCCL_DEPTH=7", "MPINPU_HCCL_MIN_BYTES=3M", "MPINPU_FP64=host");
     engine_compared_t compared = settings_compared(&parsed.settings);
-    const int64_t values[] = {SETTING_ENGINE_HOST, 9, 0, 2097152, 1, 2, 5, 3145728, 1048576, 7, SETTING_FP64_HOST};
+    const int64_t values[] = {SETTING_ENGINE_HOST, 9, 0, 2097152, SETTING_ZEROCOPY_OFF, 1, 2, 5, 3145728, 1048576, 7,
+                              SETTING_FP64_HOST};
 
-    cr_assert_eq(compared.count, 11);
+    cr_assert_eq(compared.count, 12);
     for (unsigned i = 0; i < compared.count; i++) {
         cr_assert_str_eq(compared.names[i], names[i]);
         cr_assert_eq(compared.values[i], values[i], "%s", names[i]);
