@@ -126,42 +126,54 @@ static mpinpu_status_t streams_open(engine_t *engine)
     return status;
 }
 
-/* Ends what runs on the streams. A CANN that cannot leaves the device busy till it ends by itself. */
+/* Ends what runs on the streams. Where CANN cannot, or fails to, the device is busy till it ends by itself. */
 static void streams_stop(engine_t *engine)
 {
     const cann_t *cann = &engine->cann;
     hccl_device_t *npu = &engine->npu;
 
     for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
-        if (npu->streams[s] == NULL) {
+        if (npu->streams[s] == NULL || npu->busy[s]) {
             continue;
         }
         if (cann->aclrtDestroyStreamForce != NULL) {
-            (void)cann->aclrtDestroyStreamForce(npu->streams[s]);
-            npu->streams[s] = NULL;
-        } else if (npu->ends[s] != NULL && !npu->busy[s]) {
-            npu->busy[s] = cann->aclrtRecordEvent(npu->ends[s], npu->streams[s]) == ACL_SUCCESS;
+            npu->busy[s] = cann->aclrtDestroyStreamForce(npu->streams[s]) != ACL_SUCCESS;
+            npu->streams[s] = npu->busy[s] ? npu->streams[s] : NULL;
+        } else {
+            npu->busy[s] = npu->ends[s] != NULL && cann->aclrtRecordEvent(npu->ends[s], npu->streams[s]) == ACL_SUCCESS;
         }
     }
+}
+
+/* Whether a stream's work has come to its end; one that CANN can end, it is asked to again, and then is gone. */
+static bool stream_done(engine_t *engine, int s)
+{
+    const cann_t *cann = &engine->cann;
+    hccl_device_t *npu = &engine->npu;
+    aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+
+    if (cann->aclrtDestroyStreamForce == NULL) {
+        return cann->aclrtQueryEventStatus(npu->ends[s], &recorded) == ACL_SUCCESS &&
+               recorded == ACL_EVENT_RECORDED_STATUS_COMPLETE;
+    }
+    if (cann->aclrtDestroyStreamForce(npu->streams[s]) != ACL_SUCCESS) {
+        return false;
+    }
+    npu->streams[s] = NULL;
+    return true;
 }
 
 /* After streams_stop: destroys the streams that are done; false if some are not. */
 static bool streams_close(engine_t *engine)
 {
-    const cann_t *cann = &engine->cann;
     hccl_device_t *npu = &engine->npu;
     bool closed = true;
 
     for (int s = 0; s < HCCL_STAGE_COUNT; s++) {
-        aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_COMPLETE;
-        if (npu->busy[s] && (cann->aclrtQueryEventStatus(npu->ends[s], &recorded) != ACL_SUCCESS ||
-                             recorded != ACL_EVENT_RECORDED_STATUS_COMPLETE)) {
-            closed = false;
-            continue;
-        }
-        npu->busy[s] = false;
-        if (npu->streams[s] != NULL) {
-            (void)cann->aclrtDestroyStream(npu->streams[s]);
+        npu->busy[s] = npu->busy[s] && !stream_done(engine, s);
+        closed = closed && !npu->busy[s];
+        if (!npu->busy[s] && npu->streams[s] != NULL) {
+            (void)engine->cann.aclrtDestroyStream(npu->streams[s]);
             npu->streams[s] = NULL;
         }
     }

@@ -305,7 +305,10 @@ static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collect
     if (status == MPINPU_OK) {
         status = hccl_staging_run(comm, collective, &plan);
     }
-    return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, comm->rank, status, engine->said);
+    if (status != MPINPU_OK) {
+        status = comm_fail(comm, collective, comm->rank, hccl_device_cause(engine, status), engine->said);
+    }
+    return status;
 }
 
 static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collective)

@@ -198,6 +198,10 @@ mpinpu_status_t hccl_device_wait(engine_comm_t *comm, HcclComm hccl, const hccl_
 mpinpu_status_t hccl_device_call(engine_comm_t *comm, mpinpu_status_t (*function)(engine_comm_t *comm, void *argument),
                                  void *argument);
 
+/* After a call that failed with `status` and engine->said: these, or what failed on the device before and made it fail.
+ */
+mpinpu_status_t hccl_device_cause(engine_t *engine, mpinpu_status_t status);
+
 /* To be called when all work is done: MPINPU_OK if none of it failed. */
 mpinpu_status_t hccl_device_finish(engine_t *engine);
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 /* Polls at full speed before the CPU is offered to others, and polls between two looks at the clock. */
@@ -30,12 +31,34 @@ static mpinpu_status_t device_look(engine_t *engine, HcclComm hccl)
     mpinpu_status_t status = MPINPU_OK;
 
     for (int s = 0; s < HCCL_STAGE_COUNT && status == MPINPU_OK && cann->aclrtStreamQuery != NULL; s++) {
+        if (engine->npu.streams[s] == NULL) {
+            continue;
+        }
         status = hccl_acl_check(engine, "work on the device", cann->aclrtStreamQuery(engine->npu.streams[s], &stream));
     }
     if (status == MPINPU_OK && hccl != NULL && cann->HcclGetCommAsyncError != NULL &&
         cann->HcclGetCommAsyncError(hccl, &result) == HCCL_SUCCESS) {
         status = hccl_check(engine, "a link of the communicator", result);
     }
+    return status;
+}
+
+mpinpu_status_t hccl_device_cause(engine_t *engine, mpinpu_status_t status)
+{
+    enum { LOOKS = 20 };
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    char said[HCCL_SAID_BYTES];
+
+    memcpy(said, engine->said, sizeof said);
+    /* A stream tells of what failed when it has come to its end, which then is near. */
+    for (int look = 0; look < LOOKS; look++) {
+        const mpinpu_status_t cause = device_look(engine, NULL);
+        if (cause != MPINPU_OK) {
+            return cause;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    memcpy(engine->said, said, sizeof said);
     return status;
 }
 

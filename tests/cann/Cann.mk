@@ -36,6 +36,14 @@ CLEANFILES += tests/cann/faulty
 tests/cann/faulty: tests/cann/faulty.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ $(srcdir)/tests/cann/faulty.c
 
+check_SCRIPTS += tests/cann/sweep
+TESTS += tests/cann/faults.sh
+EXTRA_DIST += tests/cann/faults.sh tests/cann/sweep.c
+CLEANFILES += tests/cann/sweep
+tests/cann/sweep: tests/cann/sweep.c engine/hccl/cann_functions.def
+	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -o $@ \
+		$(srcdir)/tests/cann/sweep.c -ldl
+
 # What the scripts need to know of configure.
 tests/cann/cann.env: config.status
 	$(AM_V_GEN)$(MKDIR_P) tests/cann && \

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plain MPI program whose collectives may fail: it goes on until one returns an error, and checks what came before.
    Each rank prints "rank R: right N errors N", and the error's class and text. A wrong number, a send buffer that
-   changed, or an error that does not come by the error handler, once a call and with a text, is a failure. */
+   changed, or an error that does not come by the error handler, once a call and with a text, is a failure. With `late`
+   the last rank comes 4 s late to one call, with `killed` it is killed there. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CALLS = 12, COUNT = 60000 };
 
@@ -69,6 +72,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < COUNT; i++) {
             send[i] = i % 1000 + call + rank;
             recv[i] = -1;
+        }
+        if (call == 6 && rank == size - 1 && argc > 1) {
+            if (strcmp(argv[1], "killed") == 0) {
+                raise(SIGKILL);
+            }
+            sleep(4);
         }
         int code = scatter ? MPI_Reduce_scatter_block(send, recv, block, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
                            : MPI_Allreduce(send, recv, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

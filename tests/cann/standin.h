@@ -48,6 +48,11 @@ int standin_enter(const char *function);
         }                                 \
     } while (0)
 
+/* For programs that steer the stand-in while they run, which find these by dlsym: other faults than CANN_FAULT's, their
+   calls counted from now on; and the calls of a function in this process since then. */
+void standin_faults_set(const char *faults);
+long standin_calls(const char *function);
+
 /* Keeps the text for aclGetRecentErrMsg in this thread, counts a refusal, and returns `code`. */
 int standin_refuse(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same text and no count: for what is not the caller's mistake. */

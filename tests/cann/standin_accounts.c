@@ -16,6 +16,7 @@ enum { FUNCTIONS_MAX = 160, FAULTS_MAX = 64, TEXT_BYTES = 512 };
 typedef struct called {
     const char *function;
     long calls;
+    long before; /* standin_faults_set */
 } called_t;
 
 /* function:n:code[:rank] : the n-th call (from 1; 0: each) of it in each process, or in that of one rank. */
@@ -62,9 +63,8 @@ static void fault_read(const char *text, size_t length)
     faults[fault_count++] = fault;
 }
 
-static void faults_read(void)
+static void faults_read(const char *next)
 {
-    const char *next = getenv("CANN_FAULT");
     fault_count = 0;
     while (next != NULL && *next != '\0') {
         size_t length = strcspn(next, ",");
@@ -73,6 +73,7 @@ static void faults_read(void)
     }
 }
 
+/* Counts a call; how many there are since the faults were set. */
 static long call_count(const char *function)
 {
     int i = 0;
@@ -85,7 +86,28 @@ static long call_count(const char *function)
     if (i == called_count) {
         called[called_count++].function = function;
     }
-    return ++called[i].calls;
+    return ++called[i].calls - called[i].before;
+}
+
+void standin_faults_set(const char *text)
+{
+    pthread_mutex_lock(&lock);
+    faults_read(text);
+    for (int i = 0; i < called_count; i++) {
+        called[i].before = called[i].calls;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+long standin_calls(const char *function)
+{
+    long calls = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < called_count; i++) {
+        calls = strcmp(called[i].function, function) == 0 ? called[i].calls - called[i].before : calls;
+    }
+    pthread_mutex_unlock(&lock);
+    return calls;
 }
 
 int standin_enter(const char *function)
@@ -94,7 +116,7 @@ int standin_enter(const char *function)
     pthread_mutex_lock(&lock);
     long n = call_count(function);
     if (fault_count < 0) {
-        faults_read();
+        faults_read(getenv("CANN_FAULT"));
     }
     for (int i = 0; i < fault_count; i++) {
         const fault_t *fault = &faults[i];
