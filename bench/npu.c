@@ -37,7 +37,8 @@ typedef struct root_info {
     FUNCTION("libhccl.so", HcclCommDestroy, (void *))                                                 \
     FUNCTION("libhccl.so", HcclAllReduce, (void *, void *, uint64_t, int, int, void *, void *))
 
-#define FUNCTION(library, name, parameters) static int(*name) parameters;
+#define FUNCTION(library, name, parameters) \
+    static int(*name) parameters; /* NOLINT(bugprone-macro-parentheses): a declaration */
 FUNCTIONS(FUNCTION)
 #undef FUNCTION
 
@@ -46,7 +47,7 @@ static const struct function {
     const char *name;
     void *place;
 } functions[] = {
-#define FUNCTION(library, name, parameters) {library, #name, &name},
+#define FUNCTION(library, name, parameters) {library, #name, &(name)},
     FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };

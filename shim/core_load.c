@@ -47,7 +47,7 @@ void *core_load(const char *path, char *why, size_t why_bytes)
     void *core = NULL;
 
     if (file < 0) {
-        (void)snprintf(why, why_bytes, "%s: %s", path, strerror(errno)); // NOLINT(concurrency-mt-unsafe): once
+        (void)snprintf(why, why_bytes, "%s: %m", path);
         return NULL;
     }
     if (!file_whole(path, file, why, why_bytes)) {

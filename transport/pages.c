@@ -42,7 +42,7 @@ static mpinpu_status_t file_open(pages_t *pages, char *why, size_t why_bytes)
                    atomic_fetch_add_explicit(&opened, 1, memory_order_relaxed));
     pages->fd = memfd_create(pages->name, MFD_CLOEXEC);
     if (pages->fd < 0 || ftruncate(pages->fd, (off_t)pages->bytes) != 0 || fstat(pages->fd, &found) != 0) {
-        (void)snprintf(why, why_bytes, "no memory file: %s", strerror(errno));
+        (void)snprintf(why, why_bytes, "no memory file: %m");
         if (pages->fd >= 0) {
             (void)close(pages->fd);
         }
@@ -61,18 +61,18 @@ static mpinpu_status_t piece_move(const pages_t *pages, size_t at, size_t bytes,
     void *copy;
 
     if (fallocate(pages->fd, 0, (off_t)at, (off_t)bytes) != 0) {
-        (void)snprintf(why, why_bytes, "no memory: %s", strerror(errno));
+        (void)snprintf(why, why_bytes, "no memory: %m");
         return MPINPU_ERR_NO_MEMORY;
     }
     copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pages->fd, (off_t)at);
     if (copy == MAP_FAILED) {
-        (void)snprintf(why, why_bytes, "no address space: %s", strerror(errno));
+        (void)snprintf(why, why_bytes, "no address space: %m");
         return MPINPU_ERR_NO_MEMORY;
     }
     memcpy(copy, place, bytes);
     if (mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, pages->fd, (off_t)at) ==
         MAP_FAILED) {
-        (void)snprintf(why, why_bytes, "no mapping: %s", strerror(errno));
+        (void)snprintf(why, why_bytes, "no mapping: %m");
         status = MPINPU_ERR_NO_MEMORY;
     }
     (void)munmap(copy, bytes);
@@ -180,14 +180,14 @@ mpinpu_status_t pages_peer_map(const pages_card_t *card, unsigned char **base, c
     (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId32, card->pid, card->fd);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &found) != 0) {
-        (void)snprintf(why, why_bytes, "%s: %s", path, strerror(errno));
+        (void)snprintf(why, why_bytes, "%s: %m", path);
     } else if ((uint64_t)found.st_ino != card->inode || (uint64_t)found.st_size != card->bytes) {
         /* Another process has this number where the peer's cannot be seen. */
         (void)snprintf(why, why_bytes, "%s is another file", path);
     } else {
         mapped = mmap(NULL, card->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
         if (mapped == MAP_FAILED) {
-            (void)snprintf(why, why_bytes, "no address space: %s", strerror(errno));
+            (void)snprintf(why, why_bytes, "no address space: %m");
         }
     }
     if (fd >= 0) {

@@ -11,7 +11,7 @@
 
 /* The functions by their own names: ucx.ucp_worker_create(...). Filled in by ucx_open, constant afterwards. */
 typedef struct ucx {
-#define UCX_FUNCTION(name) __typeof__(&name) name;
+#define UCX_FUNCTION(name) __typeof__(&name) name; /* NOLINT(bugprone-macro-parentheses): a declaration */
 #include "transport/ucx_functions.def"
 #undef UCX_FUNCTION
 } ucx_t;

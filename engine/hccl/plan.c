@@ -125,11 +125,17 @@ static void plan_say(const hccl_call_t *call, const hccl_plan_t *plan)
               plan->encoding->rounds == 1 ? "" : "s", plan->cut.chunks, plan->cut.up, plan->cut.down);
 }
 
+static bool call_equal(const hccl_call_t *a, const hccl_call_t *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype && a->op == b->op && a->grouped == b->grouped &&
+           a->total == b->total && a->longest == b->longest && a->shortest == b->shortest;
+}
+
 bool hccl_plan_make(engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan)
 {
     const hccl_call_t call = call_measure(comm, collective);
 
-    if (memcmp(&call, &comm->recent, sizeof call) != 0) {
+    if (!call_equal(&call, &comm->recent)) {
         comm->recent_served = plan_make(comm, &call, &comm->recent_plan);
         comm->recent = call;
         if (comm->recent_served && comm->rank == 0) {

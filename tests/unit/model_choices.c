@@ -264,7 +264,7 @@ Test(model_choices, unequal_blocks)
     /* Where it is missing, nearly equal blocks are padded, */
     cr_assert(scatter_pick(ATLAS_910, &places, (model_blocks_t){8000000, 1010000, false}, true, &call));
     cr_assert_eq(call.function, COLLECTIVE_REDUCE_SCATTER_BLOCK);
-    cr_assert_eq(call.count, 8 * 1010000);
+    cr_assert_eq(call.count, (size_t)8 * 1010000);
     cr_assert(scatter_pick(ATLAS_A2, &places, (model_blocks_t){8000000, 1010000, false}, false, &call));
     cr_assert_eq(call.function, COLLECTIVE_REDUCE_SCATTER_BLOCK);
     /* and a vector that is nearly one rank's alone is reduced as a whole. */

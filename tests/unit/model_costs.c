@@ -21,7 +21,7 @@ Test(model_costs, published_copies)
         const model_product_t *product = model_product(model_series[p]);
         const uint64_t both =
             model_copy_ns(product, MODEL_TO_DEVICE, 1000000) + model_copy_ns(product, MODEL_TO_HOST, 1000000);
-        near((double)(both - 2 * product->copy_launch), 0.09e6, 1, "1 MB there and back");
+        near((double)(both - (uint64_t)2 * product->copy_launch), 0.09e6, 1, "1 MB there and back");
     }
 }
 
