@@ -34,14 +34,14 @@ static void *function_next(_Atomic(void *) *kept, const char *symbol)
     return function;
 }
 
-static void memory_tell(void *address, size_t bytes)
+static void memory_tell(void *address, size_t bytes, bool discards)
 {
     /* Acquire: who sees the watch sees what it works on. */
     memory_watch_t *watch = atomic_load_explicit(&memory_watch, memory_order_acquire);
 
     if (watch != NULL) {
         const int saved = errno;
-        watch(address, bytes);
+        watch(address, bytes, discards);
         errno = saved;
     }
 }
@@ -52,7 +52,10 @@ __attribute__((visibility("default"))) int madvise(void *address, size_t bytes, 
     void *next = function_next(&kept, "madvise");
     madvise_function_t *function;
 
-    memory_tell(address, bytes);
+    /* The others do to shared pages what they do to private ones, or nothing. */
+    if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE) {
+        memory_tell(address, bytes, true);
+    }
     if (next == NULL) {
         return (int)syscall(SYS_madvise, address, bytes, advice);
     }
@@ -73,7 +76,7 @@ __attribute__((visibility("default"))) void *mremap(void *address, size_t bytes,
         place = va_arg(arguments, void *);
     }
     va_end(arguments);
-    memory_tell(address, bytes);
+    memory_tell(address, bytes, false);
     if (next == NULL) {
         return (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags,
                                place); // NOLINT(performance-no-int-to-ptr)

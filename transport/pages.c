@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,9 +26,11 @@ size_t pages_size(void)
 }
 
 /* The names of this process's files, and of no other process's, begin so. A forked child is another process. */
-static void name_prefix(char name[PAGES_NAME_BYTES])
+static char prefix[PAGES_NAME_BYTES];
+
+static void prefix_set(void)
 {
-    (void)snprintf(name, PAGES_NAME_BYTES, "mpinpu-%ld-", (long)getpid());
+    (void)snprintf(prefix, sizeof prefix, "mpinpu-%ld-", (long)getpid());
 }
 
 static mpinpu_status_t file_open(pages_t *pages, char *why, size_t why_bytes)
@@ -35,9 +38,9 @@ static mpinpu_status_t file_open(pages_t *pages, char *why, size_t why_bytes)
     /* Relaxed: only the number itself matters. */
     static _Atomic unsigned long opened;
     struct stat found;
-    char prefix[PAGES_NAME_BYTES];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    name_prefix(prefix);
+    (void)pthread_once(&once, prefix_set);
     (void)snprintf(pages->name, sizeof pages->name, "%.30s%lu", prefix,
                    atomic_fetch_add_explicit(&opened, 1, memory_order_relaxed));
     pages->fd = memfd_create(pages->name, MFD_CLOEXEC);
@@ -84,7 +87,7 @@ mpinpu_status_t pages_share(void *address, size_t bytes, pages_t *pages, char *w
     pages_t made = {.address = address, .bytes = bytes};
     mpinpu_status_t status = MPINPU_ERR_UNSUPPORTED;
 
-    if (!maps_movable(address, bytes, why, why_bytes)) {
+    if (!maps_movable(prefix, address, bytes, why, why_bytes)) {
         return status;
     }
     if (!maps_memory_suffices(bytes, why, why_bytes)) {
@@ -153,13 +156,14 @@ static bool part_return(unsigned char *place, size_t bytes)
 
 size_t pages_return(void *address, size_t bytes)
 {
-    char prefix[PAGES_NAME_BYTES];
     unsigned char *from = address;
     unsigned char *const end = from + bytes;
     size_t left = 0;
     maps_range_t range;
 
-    name_prefix(prefix);
+    if (prefix[0] == '\0') {
+        return 0;
+    }
     /* The mappings change while they are gone through, so each is looked for anew behind the last. */
     while (from < end && maps_find(prefix, from, end, &range)) {
         for (unsigned char *at = range.from; at < range.to; at += piece_bytes) {
@@ -169,6 +173,19 @@ size_t pages_return(void *address, size_t bytes)
         from = range.to;
     }
     return left;
+}
+
+void pages_discard(void *address, size_t bytes)
+{
+    unsigned char *from = address;
+    unsigned char *const end = from + bytes;
+    maps_range_t range;
+
+    while (prefix[0] != '\0' && from < end && maps_find(prefix, from, end, &range)) {
+        (void)mmap(range.from, (size_t)(range.to - range.from), PROT_READ | (range.writable ? PROT_WRITE : 0),
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        from = range.to;
+    }
 }
 
 mpinpu_status_t pages_peer_map(const pages_card_t *card, unsigned char **base, char *why, size_t why_bytes)

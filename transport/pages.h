@@ -55,8 +55,12 @@ pages_card_t pages_card(const pages_t *pages);
 void pages_forget(pages_t *pages);
 
 /* Makes all moved pages within the range private again, contents kept; so many bytes could not be, for want of memory.
- */
+   Nobody else may write to the range, or change what is mapped there: it is the caller's own, or the process has no
+   other thread. In a forked child it makes the parent's its own. */
 size_t pages_return(void *address, size_t bytes);
+
+/* The same, contents given up: zeros afterwards. */
+void pages_discard(void *address, size_t bytes);
 
 /* Maps a peer's pages. MPINPU_ERR_UNSUPPORTED: the peer's file cannot be opened, or is not the one meant. */
 mpinpu_status_t pages_peer_map(const pages_card_t *card, unsigned char **base, char *why, size_t why_bytes);

@@ -90,8 +90,14 @@ static bool maps_next(reader_t *maps, maps_line_t *line)
     return true;
 }
 
-static bool line_movable(const maps_line_t *line, char *why, size_t why_bytes)
+static bool line_movable(const char *prefix, const maps_line_t *line, char *why, size_t why_bytes)
 {
+    char name[96];
+    const int length = snprintf(name, sizeof name, "/memfd:%s", prefix);
+
+    if (prefix[0] != '\0' && strcmp(line->access, "rw-s") == 0 && strncmp(line->name, name, (size_t)length) == 0) {
+        return true;
+    }
     if (strcmp(line->access, "rw-p") != 0 || line->inode != 0 ||
         (line->name[0] != '\0' && strncmp(line->name, "[anon:", 6) != 0)) {
         (void)snprintf(why, why_bytes, "the memory is not private and anonymous: %s %s", line->access, line->name);
@@ -108,7 +114,7 @@ static bool line_thread_heap(const maps_line_t *line, const maps_line_t *behind)
            strcmp(behind->access, "---p") == 0;
 }
 
-bool maps_movable(const void *address, size_t bytes, char *why, size_t why_bytes)
+bool maps_movable(const char *prefix, const void *address, size_t bytes, char *why, size_t why_bytes)
 {
     const uintptr_t from = (uintptr_t)address;
     const uintptr_t end = from + bytes;
@@ -124,7 +130,7 @@ bool maps_movable(const void *address, size_t bytes, char *why, size_t why_bytes
     }
     while (movable && maps_next(&maps, &line)) {
         if (line.to > from && line.from < end) {
-            movable = line.from <= covered && line_movable(&line, why, why_bytes);
+            movable = line.from <= covered && line_movable(prefix, &line, why, why_bytes);
             covered = line.to;
         }
         if (last.to > from && last.from < end && line_thread_heap(&last, &line)) {

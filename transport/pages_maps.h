@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* See pages_share: whether the range is of the kind that is moved. */
-bool maps_movable(const void *address, size_t bytes, char *why, size_t why_bytes);
+/* See pages_share: whether the range is of the kind that is moved, or was moved before: to a file whose name begins
+   with prefix. */
+bool maps_movable(const char *prefix, const void *address, size_t bytes, char *why, size_t why_bytes);
 
 /* Whether the machine and the control group have memory for so many bytes and some more. */
 bool maps_memory_suffices(size_t bytes, char *why, size_t why_bytes);

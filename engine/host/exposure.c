@@ -5,18 +5,20 @@
 
 #include "transport/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     CANDIDATES_MOST = 32, /* buffers whose uses are counted */
     USES_WANTED = 3,      /* before a buffer is exposed */
     USES_REFUSED = 1000,  /* before one that could not be is tried again */
-    FORK_PATIENCE_S = 1,
-    FORKS_MOST = 4 /* after so many no buffer is exposed any more: each copied all of them back */
+    FORK_PATIENCE_S = 1
 };
 
 typedef struct exposure {
@@ -38,15 +40,10 @@ typedef struct candidate {
 struct exposures {
     pthread_mutex_t lock;
     pthread_cond_t unpinned;
-    memory_watch_place_t *watch;
-    _Atomic uintptr_t
-        lowest; /* no page outside was ever exposed; relaxed, since who exposes memory does not advise on it */
-    _Atomic uintptr_t highest;
     size_t most;
     size_t bytes;
     bool huge;
     bool allowed;
-    unsigned forks;
     uint64_t ids;   /* given out so far */
     uint64_t clock; /* counts uses */
     exposure_t kept[EXPOSURES_MOST];
@@ -56,15 +53,8 @@ struct exposures {
 /* What the handlers of fork find; release and acquire, since any thread may fork. */
 static _Atomic(exposures_t *) exposures_open_now;
 
-/* Makes what is shared of the range private again, unless something may hold on to pages by now: then they stay where
-   they are. Returns how many bytes could not be, for want of memory. */
-static size_t exposures_return(void *address, size_t bytes)
-{
-    char why[160];
-
-    return pages_process_allows(true, why, sizeof why) ? pages_return(address, bytes) : 0;
-}
-
+/* The peers hear of it; to the program the pages are memory like other memory, and stay where they are. Only who owns
+   the memory could put other pages there: another thread may be writing to it, or giving it back. */
 static void exposure_drop(exposures_t *exposures, exposure_t *exposure)
 {
     exposures->bytes -= exposure->pages.bytes;
@@ -91,73 +81,92 @@ static bool exposures_wait(exposures_t *exposures)
     return true;
 }
 
-/* A child gets a copy of private pages, but would share exposed ones: they become private first. */
+/* A child gets a copy of private pages, but would share exposed ones. It is the child that copies them, since it has
+   one thread only, and its parent waits till it has. */
+static int fork_pipe[2] = {-1, -1};
+/* Whether any page of this process was ever exposed. Relaxed: who forks has done so, or has synchronised with who did.
+ */
+static _Atomic bool exposed_once;
+static exposures_t *fork_locked;
+
 static void exposures_fork_prepare(void)
 {
     exposures_t *exposures = atomic_load_explicit(&exposures_open_now, memory_order_acquire);
-    bool any = false;
 
-    if (exposures == NULL) {
+    fork_locked = NULL;
+    fork_pipe[0] = fork_pipe[1] = -1;
+    if (!atomic_load_explicit(&exposed_once, memory_order_relaxed)) {
         return;
     }
-    pthread_mutex_lock(&exposures->lock);
-    if (!exposures_wait(exposures)) {
-        log_warn("a process was forked while collectives are under way: it shares their buffers with its parent");
-        return;
-    }
-    for (int e = 0; e < EXPOSURES_MOST; e++) {
-        if (exposures->kept[e].id != 0) {
-            exposure_drop(exposures, &exposures->kept[e]);
-            any = true;
+    if (exposures != NULL) {
+        pthread_mutex_lock(&exposures->lock);
+        fork_locked = exposures;
+        if (!exposures_wait(exposures)) {
+            log_warn("a process was forked while collectives are under way: it may see what they write");
         }
     }
-    if (exposures->ids > 0) {
-        const size_t left = exposures_return(NULL, SIZE_MAX / 2);
-        if (left > 0) {
-            log_warn("no memory for a child's own copy of %zu bytes, which it now shares with its parent", left);
-        }
+    if (pipe2(fork_pipe, O_CLOEXEC) != 0) {
+        log_warn("no pipe: a forked process may see what its parent writes");
+        fork_pipe[0] = fork_pipe[1] = -1;
     }
-    exposures->forks += any ? 1 : 0;
-    exposures->allowed = exposures->allowed && exposures->forks < FORKS_MOST;
 }
 
-static void exposures_fork_done(void)
+static void exposures_fork_parent(void)
 {
-    exposures_t *exposures = atomic_load_explicit(&exposures_open_now, memory_order_acquire);
+    char done;
 
-    if (exposures != NULL) {
-        pthread_mutex_unlock(&exposures->lock);
+    if (fork_pipe[1] >= 0) {
+        (void)close(fork_pipe[1]);
+        /* The end of the file where the child has gone. */
+        while (read(fork_pipe[0], &done, 1) < 0 && errno == EINTR) {
+        }
+        (void)close(fork_pipe[0]);
+    }
+    if (fork_locked != NULL) {
+        pthread_mutex_unlock(&fork_locked->lock);
+    }
+}
+
+static void exposures_fork_child(void)
+{
+    if (atomic_load_explicit(&exposed_once, memory_order_relaxed) && pages_return(NULL, SIZE_MAX / 2) > 0) {
+        log_warn("no memory for a child's own copy of buffers, which it shares with its parent");
+    }
+    if (fork_pipe[1] >= 0) {
+        (void)close(fork_pipe[0]);
+        (void)close(fork_pipe[1]);
+    }
+    /* It takes no part in its parent's collectives. */
+    atomic_store_explicit(&exposures_open_now, NULL, memory_order_relaxed);
+    if (fork_locked != NULL) {
+        pthread_mutex_unlock(&fork_locked->lock);
     }
 }
 
 static void exposures_fork_handle(void)
 {
-    (void)pthread_atfork(exposures_fork_prepare, exposures_fork_done, exposures_fork_done);
+    (void)pthread_atfork(exposures_fork_prepare, exposures_fork_parent, exposures_fork_child);
 }
 
-/* The program is about to advise on memory, or to move it: what of it is shared in place becomes private, to which the
-   kernel then does what the program expects. */
-static void exposures_hear(void *address, size_t bytes)
+/* The bounds of all that was ever exposed; relaxed, since who exposes memory does not advise on it. */
+static _Atomic uintptr_t exposed_lowest = UINTPTR_MAX;
+static _Atomic uintptr_t exposed_highest;
+
+/* The program is about to give up contents of memory, or to move it: memory of its own, so what of it is exposed can be
+   made private first, to which the kernel then does what the program expects. */
+static void exposures_hear(void *address, size_t bytes, bool discards)
 {
-    exposures_t *exposures = atomic_load_explicit(&exposures_open_now, memory_order_acquire);
     const uintptr_t from = (uintptr_t)address;
 
-    if (exposures == NULL || from >= atomic_load_explicit(&exposures->highest, memory_order_relaxed) ||
-        from + bytes <= atomic_load_explicit(&exposures->lowest, memory_order_relaxed)) {
+    if (from >= atomic_load_explicit(&exposed_highest, memory_order_relaxed) ||
+        from + bytes <= atomic_load_explicit(&exposed_lowest, memory_order_relaxed)) {
         return;
     }
-    pthread_mutex_lock(&exposures->lock);
-    for (int e = 0; e < EXPOSURES_MOST; e++) {
-        exposure_t *exposure = &exposures->kept[e];
-        const uintptr_t begin = (uintptr_t)exposure->pages.address;
-        if (exposure->id != 0 && exposure->pins == 0 && from < begin + exposure->pages.bytes && from + bytes > begin) {
-            (void)exposures_return(exposure->pages.address, exposure->pages.bytes);
-            exposure_drop(exposures, exposure);
-        }
+    if (discards) {
+        pages_discard(address, bytes);
+    } else {
+        (void)pages_return(address, bytes);
     }
-    /* What was cut off an exposure before. */
-    (void)exposures_return(address, bytes);
-    pthread_mutex_unlock(&exposures->lock);
 }
 
 mpinpu_status_t exposures_open(size_t most, bool huge, memory_watch_place_t *watch, exposures_t **exposures)
@@ -180,9 +189,6 @@ mpinpu_status_t exposures_open(size_t most, bool huge, memory_watch_place_t *wat
     made->most = most;
     made->allowed = true;
     made->huge = huge;
-    made->watch = watch;
-    atomic_init(&made->lowest, UINTPTR_MAX);
-    atomic_init(&made->highest, 0);
     (void)pthread_once(&once, exposures_fork_handle);
     atomic_store_explicit(&exposures_open_now, made, memory_order_release);
     atomic_store_explicit(watch, exposures_hear, memory_order_release);
@@ -195,19 +201,15 @@ void exposures_close(exposures_t *exposures)
     if (exposures == NULL) {
         return;
     }
-    atomic_store_explicit(exposures->watch, NULL, memory_order_release);
     pthread_mutex_lock(&exposures->lock);
     for (int e = 0; e < EXPOSURES_MOST; e++) {
         if (exposures->kept[e].id != 0) {
             exposure_drop(exposures, &exposures->kept[e]);
         }
     }
-    if (exposures->ids > 0) {
-        (void)exposures_return(NULL, SIZE_MAX / 2);
-    }
     atomic_store_explicit(&exposures_open_now, NULL, memory_order_release);
     pthread_mutex_unlock(&exposures->lock);
-    /* Its memory stays: another thread may be about to hear of an madvise, or to fork. */
+    /* Its memory stays: another thread may be about to fork. The watch stays, too, since the pages do. */
 }
 
 /* The exposure that holds the range, if it still does. */
@@ -262,7 +264,6 @@ static exposure_t *exposure_room(exposures_t *exposures, uintptr_t from, uintptr
             const uintptr_t begin = (uintptr_t)exposure->pages.address;
             const bool in_way = exposure->id != 0 && from < begin + exposure->pages.bytes && end > begin;
             if (exposure->id != 0 && exposure->pins == 0 && (in_way || !pages_held(&exposure->pages))) {
-                (void)exposures_return(exposure->pages.address, exposure->pages.bytes);
                 exposure_drop(exposures, exposure);
             }
             if (exposure->id == 0) {
@@ -277,7 +278,6 @@ static exposure_t *exposure_room(exposures_t *exposures, uintptr_t from, uintptr
             if (oldest == NULL) {
                 return NULL;
             }
-            (void)exposures_return(oldest->pages.address, oldest->pages.bytes);
             exposure_drop(exposures, oldest);
             room = NULL;
         }
@@ -312,12 +312,13 @@ static exposure_t *exposure_make(exposures_t *exposures, candidate_t *candidate)
         candidate->wanted = USES_REFUSED;
         return NULL;
     }
-    if (from < atomic_load_explicit(&exposures->lowest, memory_order_relaxed)) {
-        atomic_store_explicit(&exposures->lowest, from, memory_order_relaxed);
+    if (from < atomic_load_explicit(&exposed_lowest, memory_order_relaxed)) {
+        atomic_store_explicit(&exposed_lowest, from, memory_order_relaxed);
     }
-    if (end > atomic_load_explicit(&exposures->highest, memory_order_relaxed)) {
-        atomic_store_explicit(&exposures->highest, end, memory_order_relaxed);
+    if (end > atomic_load_explicit(&exposed_highest, memory_order_relaxed)) {
+        atomic_store_explicit(&exposed_highest, end, memory_order_relaxed);
     }
+    atomic_store_explicit(&exposed_once, true, memory_order_relaxed);
     room->id = ++exposures->ids;
     exposures->bytes += end - from;
     log_info("%zu bytes at %#" PRIxPTR " are shared in place", (size_t)(end - from), from);

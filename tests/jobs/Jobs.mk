@@ -3,7 +3,8 @@
 job_programs = \
 	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/forbid \
 	tests/jobs/large tests/jobs/progress tests/jobs/remap \
-	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy
+	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy \
+	tests/jobs/zero_copy_threads
 job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
 	tests/jobs/float16.sh \

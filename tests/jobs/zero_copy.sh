@@ -20,4 +20,20 @@ job_run -x MPINPU_ZEROCOPY=off 2 windows zero_copy kinds unmoved
 job_run 2 messages zero_copy kinds unmoved
 job_run 2 windows zero_copy many
 job_run 3 windows zero_copy short
+
+# Threads, with glibc's allocator and with one that hands pieces of what was shared to other threads.
+for ranks in 2 3; do
+    job_run "$ranks" windows zero_copy_threads
+    job_run "$ranks" windows zero_copy_threads fork
+done
+other=$(find /usr/lib -name 'libjemalloc.so.2' 2>/dev/null | head -n 1)
+if [ -n "$other" ]; then
+    job_beside=$other
+    for ranks in 2 3; do
+        job_run "$ranks" windows zero_copy_threads
+        job_run "$ranks" windows zero_copy_threads fork
+    done
+else
+    job_skip "no jemalloc here (Debian: libjemalloc2)"
+fi
 job_end
