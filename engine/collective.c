@@ -47,3 +47,29 @@ const char *collective_kind_name(collective_kind_t kind)
 {
     return kind_names[kind];
 }
+
+size_t collective_total(const collective_t *collective, size_t size)
+{
+    return collective->kind == COLLECTIVE_ALLREDUCE ? collective->count : collective_block_start(collective, size);
+}
+
+size_t collective_block(const collective_t *collective, size_t rank)
+{
+    return collective->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)collective->counts[rank] : collective->count;
+}
+
+size_t collective_block_start(const collective_t *collective, size_t rank)
+{
+    size_t start = 0;
+
+    if (collective->kind == COLLECTIVE_ALLREDUCE) {
+        return 0;
+    }
+    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
+        return collective->count * rank;
+    }
+    for (size_t r = 0; r < rank; r++) {
+        start += (size_t)collective->counts[r];
+    }
+    return start;
+}

@@ -92,4 +92,11 @@ typedef struct collective {
     const int *counts; /* reduce_scatter: elements of each rank's block; else NULL */
 } collective_t;
 
+/* Elements of the whole input, of all `size` ranks' blocks together. */
+size_t collective_total(const collective_t *collective, size_t size);
+/* Elements of a rank's result. */
+size_t collective_block(const collective_t *collective, size_t rank);
+/* Elements of the input before those that a rank's result is of. */
+size_t collective_block_start(const collective_t *collective, size_t rank);
+
 #endif

@@ -9,22 +9,6 @@
 /* In pays_log2: not asked yet, and never. */
 enum { PAYS_UNKNOWN = 0, PAYS_NEVER = UINT8_MAX };
 
-size_t hccl_total(const engine_comm_t *comm, const collective_t *collective)
-{
-    size_t total = 0;
-
-    if (collective->kind == COLLECTIVE_ALLREDUCE) {
-        return collective->count;
-    }
-    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
-        return collective->count * comm->size;
-    }
-    for (uint32_t r = 0; r < comm->size; r++) {
-        total += (size_t)collective->counts[r];
-    }
-    return total;
-}
-
 static unsigned encode_options(const engine_comm_t *comm)
 {
     const engine_config_t *config = &comm->engine->config;
@@ -91,5 +75,6 @@ bool hccl_pays(engine_comm_t *comm, const collective_t *collective, bool on_devi
     if (*power == PAYS_UNKNOWN) {
         *power = pays_find(comm, collective->kind, collective->dtype, collective->op, on_device);
     }
-    return *power != PAYS_NEVER && hccl_total(comm, collective) * dtype_size(collective->dtype) >> *power != 0;
+    return *power != PAYS_NEVER &&
+           collective_total(collective, comm->size) * dtype_size(collective->dtype) >> *power != 0;
 }

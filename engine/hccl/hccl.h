@@ -258,9 +258,6 @@ void hccl_encodings(const engine_comm_t *comm, dtype_t dtype, op_t op,
 /* The communicator as the model sees it. */
 model_places_t hccl_places(const engine_comm_t *comm);
 
-/* Elements of the whole vector. */
-size_t hccl_total(const engine_comm_t *comm, const collective_t *collective);
-
 /* Whether the call is to go to the NPUs: always, unless MPINPU_HCCL_MIN_BYTES leaves it to the model. The same on all
    ranks, if all ask in the same order and say the same of their buffers. */
 bool hccl_pays(engine_comm_t *comm, const collective_t *collective, bool on_device);

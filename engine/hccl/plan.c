@@ -18,7 +18,7 @@ static hccl_call_t call_measure(const engine_comm_t *comm, const collective_t *c
     call.dtype = collective->dtype;
     call.op = collective->op;
     call.grouped = comm->group != NULL;
-    call.total = hccl_total(comm, collective);
+    call.total = collective_total(collective, comm->size);
     call.longest = collective->count;
     call.shortest = collective->count;
     if (collective->kind == COLLECTIVE_REDUCE_SCATTER) {

@@ -33,25 +33,6 @@ typedef struct staging {
     char *result; /* where its first element goes */
 } staging_t;
 
-static size_t block_count(const collective_t *collective, uint32_t rank)
-{
-    return collective->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)collective->counts[rank] : collective->count;
-}
-
-/* Where the block of a rank begins in the vector. */
-static size_t block_start(const collective_t *collective, uint32_t rank)
-{
-    size_t start = 0;
-
-    if (collective->kind != COLLECTIVE_REDUCE_SCATTER) {
-        return collective->kind == COLLECTIVE_ALLREDUCE ? 0 : collective->count * rank;
-    }
-    for (uint32_t r = 0; r < rank; r++) {
-        start += (size_t)collective->counts[r];
-    }
-    return start;
-}
-
 /* The pieces of a chunk: one, or one of each block, in the order of the HCCL ranks. */
 static uint32_t piece_count(const staging_t *staging)
 {
@@ -68,12 +49,12 @@ static piece_t piece_get(const staging_t *staging, size_t chunk, uint32_t number
     const hccl_plan_t *plan = staging->plan;
     const bool whole = plan->function == COLLECTIVE_ALLREDUCE;
     const uint32_t rank = staging->comm->order[number];
-    const size_t count = whole ? plan->count : block_count(staging->collective, rank);
+    const size_t count = whole ? plan->count : collective_block(staging->collective, rank);
     const size_t run = plan->function == COLLECTIVE_REDUCE_SCATTER ? count : plan->count;
     const size_t from = model_cut_start(&plan->cut, run, chunk);
     const size_t to = model_cut_start(&plan->cut, run, chunk + 1);
 
-    return (piece_t){.at = (whole ? 0 : block_start(staging->collective, rank)) + least(from, count),
+    return (piece_t){.at = (whole ? 0 : collective_block_start(staging->collective, rank)) + least(from, count),
                      .count = least(to, count) - least(from, count),
                      .room = to - from};
 }
@@ -311,7 +292,6 @@ static mpinpu_status_t staging_pipeline(const staging_t *staging)
    length it is put over this rank's own block first, whose input is read by then. */
 mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan)
 {
-    const bool allreduce = collective->kind == COLLECTIVE_ALLREDUCE;
     staging_t staging = {
         .comm = comm,
         .engine = comm->engine,
@@ -319,8 +299,8 @@ mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collec
         .plan = plan,
         .ranks = {.count = comm->size, .place = comm->rank},
         .element = dtype_size(collective->dtype),
-        .mine = {.at = allreduce ? 0 : block_start(collective, comm->rank),
-                 .count = block_count(collective, comm->rank)},
+        .mine = {.at = collective_block_start(collective, comm->rank),
+                 .count = collective_block(collective, comm->rank)},
         .result = collective->recv,
     };
     const bool aside = plan->function == COLLECTIVE_REDUCE_SCATTER && collective->send == collective->recv;

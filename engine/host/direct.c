@@ -58,7 +58,7 @@ static void pages_inside(const void *buffer, size_t bytes, uint64_t *from, uint6
 static void word_fill(engine_comm_t *comm, const collective_t *collective, direct_word_t *word)
 {
     const size_t element = dtype_size(collective->dtype);
-    const size_t bytes = host_total_count(collective, comm->size) * element;
+    const size_t bytes = collective_total(collective, comm->size) * element;
     const bool allreduce = collective->kind == COLLECTIVE_ALLREDUCE;
     exposures_t *exposures = comm->engine->exposures;
     exposure_view_t send;
@@ -101,25 +101,11 @@ static void words_join(const engine_comm_t *comm, uint64_t *from, uint64_t *to)
     }
 }
 
-/* Bytes of the vector before what this rank's result is of it. */
-static size_t own_start(const engine_comm_t *comm, const collective_t *collective)
-{
-    size_t before = 0;
-
-    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
-        before = comm->rank * collective->count;
-    } else if (collective->kind == COLLECTIVE_REDUCE_SCATTER) {
-        for (uint32_t r = 0; r < comm->rank; r++) {
-            before += (size_t)collective->counts[r];
-        }
-    }
-    return before * dtype_size(collective->dtype);
-}
-
 /* Finds where everybody's vectors begin here. */
 static bool peers_map(engine_comm_t *comm, const collective_t *collective)
 {
     direct_maps_t *maps = comm->engine->direct_maps;
+    const size_t start = collective_block_start(collective, comm->rank) * dtype_size(collective->dtype);
 
     if (comm->vectors == NULL) {
         comm->vectors = calloc((size_t)2 * comm->size, sizeof *comm->vectors);
@@ -132,7 +118,7 @@ static bool peers_map(engine_comm_t *comm, const collective_t *collective)
         unsigned char **vectors = &comm->vectors[2 * (size_t)r];
         if (r == comm->rank) {
             vectors[0] = (unsigned char *)(uintptr_t)collective->send;
-            vectors[1] = (unsigned char *)collective->recv - own_start(comm, collective);
+            vectors[1] = (unsigned char *)collective->recv - start;
         } else if (!direct_maps_get(maps, comm->ranks[r].peer, word, &word->send, &vectors[0]) ||
                    (word->recv.id != 0 &&
                     !direct_maps_get(maps, comm->ranks[r].peer, word, &word->recv, &vectors[1]))) {
@@ -189,8 +175,9 @@ static plan_range_t direct_share(const engine_comm_t *comm, const collective_t *
         slice.start += from;
         return slice;
     }
-    const uint64_t start = own_start(comm, collective);
-    const uint64_t end = start + host_block_count(collective, comm->rank) * dtype_size(collective->dtype);
+    const size_t element = dtype_size(collective->dtype);
+    const uint64_t start = collective_block_start(collective, comm->rank) * element;
+    const uint64_t end = start + collective_block(collective, comm->rank) * element;
     const uint64_t first = start > from ? start : from;
     const uint64_t last = end < to ? end : to;
     return (plan_range_t){.start = first, .length = last > first ? last - first : 0};
@@ -213,7 +200,7 @@ static void direct_fold_share(engine_comm_t *comm, const collective_t *collectiv
 bool direct_serves(const engine_comm_t *comm, const collective_t *collective)
 {
     return comm->engine->config.zero_copy && comm->windows && comm->nhosts == 1 && !dtype_padded(collective->dtype) &&
-           host_total_count(collective, comm->size) * dtype_size(collective->dtype) >= direct_least;
+           collective_total(collective, comm->size) * dtype_size(collective->dtype) >= direct_least;
 }
 
 void direct_run(engine_comm_t *comm, const collective_t *collective, size_t *from, size_t *to)
@@ -262,7 +249,7 @@ bool direct_part(const engine_comm_t *comm, const collective_t *collective, size
     part->kind = COLLECTIVE_REDUCE_SCATTER;
     part->counts = counts;
     for (uint32_t r = 0; r < comm->size; r++) {
-        const size_t end = start + host_block_count(collective, r) * element;
+        const size_t end = start + collective_block(collective, r) * element;
         const size_t first = start > from ? start : from;
         const size_t last = end < to ? end : to;
         counts[r] = last > first ? (int)((last - first) / element) : 0;

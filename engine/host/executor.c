@@ -31,7 +31,7 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
         .space = {[PLAN_SEND] = (unsigned char *)(uintptr_t)collective->send,
                   [PLAN_RECV] = collective->recv,
                   [PLAN_TMP] = tmp},
-        .streams = host_received_count(collective, comm->rank) * dtype_size(collective->dtype) >= stream_least,
+        .streams = collective_block(collective, comm->rank) * dtype_size(collective->dtype) >= stream_least,
         .parity = (unsigned)(comm->sequence & 1),
         .base = comm->base,
         .sequence_tag = (comm->sequence & TAG_SEQUENCE_MASK) << TAG_SEQUENCE_SHIFT,

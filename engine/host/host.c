@@ -172,7 +172,7 @@ static mpinpu_status_t host_run_copying(engine_comm_t *comm, const collective_t 
 {
     comm->sequence++;
     if (comm->tiny) {
-        size_t bytes = host_total_count(collective, comm->size) * dtype_size(collective->dtype);
+        size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
         if (bytes <= REGION_TINY_BYTES) {
             tiny_run(comm, collective, bytes, comm->sequence);
             return MPINPU_OK;
@@ -184,7 +184,7 @@ static mpinpu_status_t host_run_copying(engine_comm_t *comm, const collective_t 
 /* From buffers to buffers as far as their whole pages go, the ends through windows. */
 static mpinpu_status_t host_run_direct(engine_comm_t *comm, const collective_t *collective)
 {
-    const size_t bytes = host_total_count(collective, comm->size) * dtype_size(collective->dtype);
+    const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
     mpinpu_status_t status = MPINPU_OK;
     collective_t part;
     size_t from = 0;

@@ -115,16 +115,4 @@ void *host_comm_tmp(engine_comm_t *comm, size_t bytes);
 mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, bool in_place, const plan_t **plan);
 void host_plans_free(engine_comm_t *comm);
 
-/* Elements of rank r's block, and of the whole input. */
-static inline size_t host_block_count(const collective_t *collective, uint32_t r)
-{
-    return collective->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)collective->counts[r] : collective->count;
-}
-/* Elements of rank r's result. */
-static inline size_t host_received_count(const collective_t *collective, uint32_t r)
-{
-    return collective->kind == COLLECTIVE_ALLREDUCE ? collective->count : host_block_count(collective, r);
-}
-size_t host_total_count(const collective_t *collective, uint32_t size);
-
 #endif

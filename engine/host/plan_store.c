@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t host_total_count(const collective_t *collective, uint32_t size)
-{
-    size_t total = 0;
-
-    switch (collective->kind) {
-    case COLLECTIVE_REDUCE_SCATTER:
-        for (uint32_t r = 0; r < size; r++) {
-            total += (size_t)collective->counts[r];
-        }
-        return total;
-    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return collective->count * size;
-    default:
-        return collective->count;
-    }
-}
-
 static bool host_plan_matches(const host_plan_t *kept, const engine_comm_t *comm, const collective_t *collective,
                               bool in_place, bool raw)
 {

@@ -5,20 +5,6 @@
 
 #include <string.h>
 
-/* Elements before rank r's block. */
-static size_t tiny_displacement(const collective_t *collective, uint32_t rank)
-{
-    size_t before = 0;
-
-    if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
-        return rank * collective->count;
-    }
-    for (uint32_t r = 0; r < rank; r++) {
-        before += (size_t)collective->counts[r];
-    }
-    return before;
-}
-
 static inline void tiny_copy(unsigned char *dst, const void *src, size_t bytes)
 {
     /* One element is the common case, and a call of memcpy for it costs as much as the rest. */
@@ -55,8 +41,8 @@ void tiny_run(engine_comm_t *comm, const collective_t *collective, size_t bytes,
        last, or they would not have begun the last one. */
     atomic_store_explicit(&mine->sequence, sequence, memory_order_release);
     if (collective->kind != COLLECTIVE_ALLREDUCE) {
-        count = host_block_count(collective, comm->rank);
-        skip = tiny_displacement(collective, comm->rank) * dtype_size(collective->dtype);
+        count = collective_block(collective, comm->rank);
+        skip = collective_block_start(collective, comm->rank) * dtype_size(collective->dtype);
     }
     for (uint32_t r = 0; r < comm->size; r++) {
         region_tiny_t *line = &comm->ranks[r].region->tiny[parity];

@@ -125,7 +125,7 @@ static size_t shape_before(const shape_t *shape, uint32_t rank)
 
 static mpinpu_status_t collective_run(engine_comm_t *comm, const collective_t *collective)
 {
-    size_t bytes = host_total_count(collective, comm->size) * sizeof(int32_t);
+    size_t bytes = collective_total(collective, comm->size) * sizeof(int32_t);
 
     comm->sequence++;
     if (bytes <= REGION_TINY_BYTES) {
@@ -171,8 +171,8 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
                                .op = OP_SUM,
                                .count = shape.count,
                                .counts = shape.kind == COLLECTIVE_REDUCE_SCATTER ? shape.counts : NULL};
-    size_t total = host_total_count(&collective, job->size);
-    size_t received = shape.kind == COLLECTIVE_ALLREDUCE ? shape.count : host_block_count(&collective, rank);
+    size_t total = collective_total(&collective, job->size);
+    size_t received = shape.kind == COLLECTIVE_ALLREDUCE ? shape.count : collective_block(&collective, rank);
     size_t first = shape_before(&shape, rank);
     size_t recv_bytes = (shape.in_place ? total : received) * sizeof(int32_t);
     unsigned char *memory = malloc(recv_bytes + 2 * (size_t)GUARD);
