@@ -72,15 +72,16 @@ static inline unsigned char *executor_address(const executor_t *executor, const 
     return base + ref->offset;
 }
 
-static void executor_fold(executor_t *executor, const plan_step_t *step)
+/* Bytes [at, at + bytes) of a fold. */
+static void executor_fold(const executor_t *executor, const plan_step_t *fold, size_t at, size_t bytes)
 {
     const void **sources = executor->comm->sources;
-    const plan_ref_t *refs = executor->plan->refs + step->first;
+    const plan_ref_t *refs = executor->plan->refs + fold->first;
 
-    for (uint32_t s = 0; s < step->nsrc; s++) {
-        sources[s] = executor_address(executor, &refs[s]);
+    for (uint32_t s = 0; s < fold->nsrc; s++) {
+        sources[s] = executor_address(executor, &refs[s]) + at;
     }
-    executor->fold(executor_address(executor, &step->dst), sources, step->nsrc, step->length / executor->element);
+    executor->fold(executor_address(executor, &fold->dst) + at, sources, fold->nsrc, bytes / executor->element);
 }
 
 /* Whether the step after this fold copies what it makes into the result, past the caches. */
@@ -93,18 +94,11 @@ static bool executor_fold_streams(const executor_t *executor, const plan_step_t 
            copy->src.offset == fold->dst.offset && copy->length == fold->length && !dtype_padded(executor->dtype);
 }
 
-/* A part of them. */
-static void executor_fold_stream_part(const executor_t *executor, const plan_step_t *fold, size_t at, size_t bytes)
+/* The same of a fold and of the copy after it. */
+static void executor_fold_copy(const executor_t *executor, const plan_step_t *fold, size_t at, size_t bytes)
 {
-    const void **sources = executor->comm->sources;
-    const plan_ref_t *refs = executor->plan->refs + fold->first;
-    unsigned char *dst = executor_address(executor, &fold->dst) + at;
-
-    for (uint32_t s = 0; s < fold->nsrc; s++) {
-        sources[s] = executor_address(executor, &refs[s]) + at;
-    }
-    executor->fold(dst, sources, fold->nsrc, bytes / executor->element);
-    stream_copy(executor_address(executor, &fold[1].dst) + at, dst, bytes);
+    executor_fold(executor, fold, at, bytes);
+    stream_copy(executor_address(executor, &fold[1].dst) + at, executor_address(executor, &fold->dst) + at, bytes);
 }
 
 /* A fold and the copy after it as one, in parts so short that the copy still finds them at the CPU, and from several
@@ -116,11 +110,11 @@ static void executor_fold_stream(const executor_t *executor, const plan_step_t *
 
     for (size_t at = 0; at < lane; at += part) {
         for (size_t l = 0; l < STREAM_LANES; l++) {
-            executor_fold_stream_part(executor, fold, l * lane + at, part);
+            executor_fold_copy(executor, fold, l * lane + at, part);
         }
     }
     for (size_t at = STREAM_LANES * lane; at < fold->length; at += part) {
-        executor_fold_stream_part(executor, fold, at, fold->length - at < part ? fold->length - at : part);
+        executor_fold_copy(executor, fold, at, fold->length - at < part ? fold->length - at : part);
     }
 }
 
@@ -222,7 +216,7 @@ static mpinpu_status_t executor_step(executor_t *executor, const plan_step_t *st
             executor_fold_stream(executor, step);
             executor->step++;
         } else {
-            executor_fold(executor, step);
+            executor_fold(executor, step, 0, step->length);
         }
         return MPINPU_OK;
     case PLAN_PUBLISH:
