@@ -128,11 +128,6 @@ static bool peers_map(engine_comm_t *comm, const collective_t *collective)
     return true;
 }
 
-static void direct_store(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
 typedef struct direct_fold {
     engine_comm_t *comm;
     kernel_fold_t fold;
@@ -152,8 +147,12 @@ static void part_fold(const direct_fold_t *direct, uint64_t at, size_t bytes)
     }
     direct->fold(part, comm->sources, comm->size, bytes / direct->element);
     for (uint32_t distance = 0; distance < direct->results; distance++) {
-        const uint32_t r = (comm->rank + distance) % comm->size;
-        (direct->streams ? stream_store : direct_store)(comm->vectors[2 * (size_t)r + 1] + at, part, bytes);
+        unsigned char *result = comm->vectors[2 * (size_t)((comm->rank + distance) % comm->size) + 1] + at;
+        if (direct->streams) {
+            stream_store(result, part, bytes);
+        } else {
+            memcpy(result, part, bytes);
+        }
     }
 }
 
@@ -167,20 +166,27 @@ static void direct_fold(const direct_fold_t *direct, uint64_t from, uint64_t len
     }
 }
 
+/* What of [start, end) lies in [from, to). */
+static plan_range_t range_within(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+{
+    const uint64_t first = start > from ? start : from;
+    const uint64_t last = end < to ? end : to;
+
+    return (plan_range_t){.start = first, .length = last > first ? last - first : 0};
+}
+
 /* What of the vector's stretch [from, to) this rank folds: a slice, or what is in its block. */
 static plan_range_t direct_share(const engine_comm_t *comm, const collective_t *collective, uint64_t from, uint64_t to)
 {
+    const size_t element = dtype_size(collective->dtype);
+
     if (collective->kind == COLLECTIVE_ALLREDUCE) {
-        plan_range_t slice = plan_slice(to - from, plan_unit(dtype_size(collective->dtype)), comm->size, comm->rank);
+        plan_range_t slice = plan_slice(to - from, plan_unit(element), comm->size, comm->rank);
         slice.start += from;
         return slice;
     }
-    const size_t element = dtype_size(collective->dtype);
     const uint64_t start = collective_block_start(collective, comm->rank) * element;
-    const uint64_t end = start + collective_block(collective, comm->rank) * element;
-    const uint64_t first = start > from ? start : from;
-    const uint64_t last = end < to ? end : to;
-    return (plan_range_t){.start = first, .length = last > first ? last - first : 0};
+    return range_within(start, start + collective_block(collective, comm->rank) * element, from, to);
 }
 
 static void direct_fold_share(engine_comm_t *comm, const collective_t *collective, uint64_t from, uint64_t to)
@@ -197,10 +203,10 @@ static void direct_fold_share(engine_comm_t *comm, const collective_t *collectiv
     stream_end();
 }
 
-bool direct_serves(const engine_comm_t *comm, const collective_t *collective)
+bool direct_serves(const engine_comm_t *comm, const collective_t *collective, size_t bytes)
 {
     return comm->engine->config.zero_copy && comm->windows && comm->nhosts == 1 && !dtype_padded(collective->dtype) &&
-           collective_total(collective, comm->size) * dtype_size(collective->dtype) >= direct_least;
+           bytes >= direct_least;
 }
 
 void direct_run(engine_comm_t *comm, const collective_t *collective, size_t *from, size_t *to)
@@ -250,11 +256,10 @@ bool direct_part(const engine_comm_t *comm, const collective_t *collective, size
     part->counts = counts;
     for (uint32_t r = 0; r < comm->size; r++) {
         const size_t end = start + collective_block(collective, r) * element;
-        const size_t first = start > from ? start : from;
-        const size_t last = end < to ? end : to;
-        counts[r] = last > first ? (int)((last - first) / element) : 0;
-        if (r == comm->rank && last > first) {
-            part->recv = (unsigned char *)collective->recv + (first - start);
+        const plan_range_t common = range_within(start, end, from, to);
+        counts[r] = (int)(common.length / element);
+        if (r == comm->rank && common.length > 0) {
+            part->recv = (unsigned char *)collective->recv + (common.start - start);
         }
         start = end;
     }

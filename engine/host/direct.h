@@ -28,8 +28,8 @@ typedef struct direct_word {
 
 _Static_assert(sizeof(direct_word_t) <= REGION_WORD_BYTES, "a word fits in its place in a region");
 
-/* Whether the collective may go this way: the same on all ranks. */
-bool direct_serves(const engine_comm_t *comm, const collective_t *collective);
+/* Whether the collective, whose whole input has so many bytes, may go this way: the same on all ranks. */
+bool direct_serves(const engine_comm_t *comm, const collective_t *collective, size_t bytes);
 
 /* Does what it can of the collective, collectively: *from and *to, bytes, are the part of the vector that is done,
    empty where some rank's buffers are not exposed. */

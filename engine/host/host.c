@@ -167,24 +167,20 @@ static mpinpu_status_t host_run_plan(engine_comm_t *comm, const collective_t *co
     return status;
 }
 
-/* Through windows or messages. */
-static mpinpu_status_t host_run_copying(engine_comm_t *comm, const collective_t *collective)
+/* Through windows or messages; `bytes` is what the whole input has. */
+static mpinpu_status_t host_run_copying(engine_comm_t *comm, const collective_t *collective, size_t bytes)
 {
     comm->sequence++;
-    if (comm->tiny) {
-        size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
-        if (bytes <= REGION_TINY_BYTES) {
-            tiny_run(comm, collective, bytes, comm->sequence);
-            return MPINPU_OK;
-        }
+    if (comm->tiny && bytes <= REGION_TINY_BYTES) {
+        tiny_run(comm, collective, bytes, comm->sequence);
+        return MPINPU_OK;
     }
     return host_run_plan(comm, collective);
 }
 
 /* From buffers to buffers as far as their whole pages go, the ends through windows. */
-static mpinpu_status_t host_run_direct(engine_comm_t *comm, const collective_t *collective)
+static mpinpu_status_t host_run_direct(engine_comm_t *comm, const collective_t *collective, size_t bytes)
 {
-    const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
     mpinpu_status_t status = MPINPU_OK;
     collective_t part;
     size_t from = 0;
@@ -192,13 +188,13 @@ static mpinpu_status_t host_run_direct(engine_comm_t *comm, const collective_t *
 
     direct_run(comm, collective, &from, &to);
     if (from == to) {
-        return host_run_copying(comm, collective);
+        return host_run_copying(comm, collective, bytes);
     }
     if (direct_part(comm, collective, 0, from, comm->part_counts, &part)) {
-        status = host_run_copying(comm, &part);
+        status = host_run_copying(comm, &part, from);
     }
     if (status == MPINPU_OK && direct_part(comm, collective, to, bytes, comm->part_counts, &part)) {
-        status = host_run_copying(comm, &part);
+        status = host_run_copying(comm, &part, bytes - to);
     }
     return status;
 }
@@ -208,8 +204,9 @@ static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collect
     if (comm->status != MPINPU_OK) {
         return comm->status;
     }
+    const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
     mpinpu_status_t status =
-        direct_serves(comm, collective) ? host_run_direct(comm, collective) : host_run_copying(comm, collective);
+        (direct_serves(comm, collective, bytes) ? host_run_direct : host_run_copying)(comm, collective, bytes);
     if (status != MPINPU_OK) {
         const char *cause = status == MPINPU_ERR_TRANSPORT ? transport_failure(comm->engine->transport) : "";
         (void)snprintf(comm->failure, sizeof comm->failure, "%s on the host CPUs: %s%s%s",
