@@ -53,16 +53,18 @@ typedef struct engine_config {
     void (*progress)(void);
 } engine_config_t;
 
+enum { ENGINE_WORD_BYTES = 256 }; /* see word_send */
+
 /* The out-of-band exchange among the ranks of one communicator. Every rank calls with the same `bytes`; `all` receives
    size * bytes, in rank order. Blocking; collective. */
-enum { ENGINE_WORD_BYTES = 256 };
 typedef struct engine_exchange {
     int rank;
     int size;
     void *context;
     mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
-    /* Whether it is `fine` on all ranks, in *all: takes no memory, so that a rank without any can still say so. */
-    mpinpu_status_t (*agree)(void *context, bool fine, bool *all);
+    /* MPINPU_OK where every rank came with that, else a status that some rank came with, the same on all. Takes no
+       memory, so that a rank without any can still say so. */
+    mpinpu_status_t (*agree)(void *context, mpinpu_status_t mine);
     /* `data` of rank `root` comes to all. May be NULL for an engine that does without. */
     mpinpu_status_t (*broadcast)(void *context, void *data, size_t bytes, int root);
     /* Words of ENGINE_WORD_BYTES at any time, outside of the order of collectives; see the vtable. NULL: there are

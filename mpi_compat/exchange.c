@@ -19,19 +19,18 @@ static mpinpu_status_t compat_allgather(void *context, const void *mine, void *a
     return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
 }
 
-static mpinpu_status_t compat_agree(void *context, bool fine, bool *all)
+static mpinpu_status_t compat_agree(void *context, mpinpu_status_t mine)
 {
     const MPI_Comm *comm = context;
-    int mine = fine ? 1 : 0;
-    int both = 0;
+    int said = (int)mine;
+    int worst = (int)MPINPU_ERR_EXCHANGE;
     /* Not PMPI_Allreduce, which is this library's. */
-    int code = PMPI_Reduce(&mine, &both, 1, MPI_INT, MPI_MIN, 0, *comm);
+    int code = PMPI_Reduce(&said, &worst, 1, MPI_INT, MPI_MAX, 0, *comm);
 
     if (code == MPI_SUCCESS) {
-        code = PMPI_Bcast(&both, 1, MPI_INT, 0, *comm);
+        code = PMPI_Bcast(&worst, 1, MPI_INT, 0, *comm);
     }
-    *all = both != 0;
-    return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
+    return code == MPI_SUCCESS ? (mpinpu_status_t)worst : MPINPU_ERR_EXCHANGE;
 }
 
 static mpinpu_status_t compat_broadcast(void *context, void *data, size_t bytes, int root)

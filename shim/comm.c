@@ -232,9 +232,7 @@ static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
         status = process.vtable->comm_open(process.engine, &exchange, &state->engine_comm, why, sizeof why);
     } else if (status == MPINPU_OK) {
         /* Where the others have an engine, they ask this first. */
-        bool fine;
-        (void)exchange.agree(exchange.context, false, &fine);
-        status = MPINPU_ERR_NO_MEMORY;
+        status = exchange.agree(exchange.context, MPINPU_ERR_NO_MEMORY);
         (void)snprintf(why, sizeof why, "rank %d has no memory for the engine", exchange.rank);
     }
     if (status == MPINPU_OK) {
@@ -259,10 +257,9 @@ static comm_state_t *comm_state_none(MPI_Comm comm)
 {
     static comm_state_t none = {.reason = REASON_NO_COMM};
     engine_exchange_t exchange;
-    bool fine;
 
     if (compat_exchange_init(&exchange, &comm) == MPINPU_OK && exchange.size > 1 && compat_comm_within_world(comm)) {
-        (void)exchange.agree(exchange.context, false, &fine);
+        (void)exchange.agree(exchange.context, MPINPU_ERR_NO_MEMORY);
     }
     (void)PMPI_Comm_set_attr(comm, process.comm_keyval, &none);
     return &none;

@@ -226,13 +226,10 @@ mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchan
     const uint32_t size = (uint32_t)exchange->size;
     hello_t *hellos = malloc(size * sizeof *hellos);
     engine_comm_t *made = comm_allocate(engine, exchange);
-    bool fine = false;
 
     hello_fill(engine, &mine);
-    mpinpu_status_t status = exchange->agree(exchange->context, made != NULL && hellos != NULL, &fine);
-    if (status == MPINPU_OK && !fine) {
-        status = MPINPU_ERR_NO_MEMORY;
-    }
+    mpinpu_status_t status =
+        exchange->agree(exchange->context, made != NULL && hellos != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY);
     if (status == MPINPU_OK) {
         status = exchange->allgather(exchange->context, &mine, hellos, sizeof mine);
     }

@@ -33,13 +33,11 @@ mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchan
     hello_t *hellos = malloc((size_t)exchange->size * sizeof *hellos);
     engine_comm_t *made = comm_allocate(engine, (uint32_t)exchange->rank, (uint32_t)exchange->size);
     verdict_t *verdicts = malloc((size_t)exchange->size * sizeof *verdicts);
-    bool fine = false;
+    const bool fine = made != NULL && hellos != NULL && verdicts != NULL;
     /* A rank that fell out of the exchanges for want of memory would leave the others waiting. */
-    mpinpu_status_t status =
-        exchange->agree(exchange->context, made != NULL && hellos != NULL && verdicts != NULL, &fine);
+    mpinpu_status_t status = exchange->agree(exchange->context, fine ? MPINPU_OK : MPINPU_ERR_NO_MEMORY);
 
-    if (status != MPINPU_OK || !fine) {
-        status = MPINPU_ERR_NO_MEMORY;
+    if (status != MPINPU_OK) {
         (void)snprintf(why, why_bytes, "a rank has no memory for a communicator's state");
         goto fail;
     }

@@ -128,7 +128,6 @@ static mpinpu_status_t cards_exchange(engine_comm_t *comm, const engine_exchange
     size_t card_bytes = 0;
     unsigned char *all;
     unsigned char *mine;
-    bool fine = false;
 
     for (uint32_t r = 0; r < comm->size; r++) {
         room = hellos[r].card_bytes > room ? hellos[r].card_bytes : room;
@@ -136,10 +135,8 @@ static mpinpu_status_t cards_exchange(engine_comm_t *comm, const engine_exchange
     transport_card_get(comm->engine->transport, &card, &card_bytes);
     mine = calloc(1, room);
     all = malloc(room * comm->size);
-    mpinpu_status_t status = exchange->agree(exchange->context, mine != NULL && all != NULL, &fine);
-    if (status == MPINPU_OK && !fine) {
-        status = MPINPU_ERR_NO_MEMORY;
-    }
+    mpinpu_status_t status =
+        exchange->agree(exchange->context, mine != NULL && all != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY);
     if (status == MPINPU_OK) {
         memcpy(mine, card, card_bytes < room ? card_bytes : room);
         status = exchange->allgather(exchange->context, mine, all, room);
