@@ -189,6 +189,9 @@ void hccl_device_leave(engine_t *engine, aclrtContext saved);
 
 /* --- wait.c: under the lock too --- */
 
+/* Nanoseconds from some moment on. Needs no lock. */
+int64_t hccl_clock_ns(void);
+
 /* Waits until the slot's chunk has passed the stage; the host MPI is driven meanwhile. Ends with an error, too, where
    something broke on this device, in `hccl` (may be NULL), or on another rank, as heard. */
 mpinpu_status_t hccl_device_wait(engine_comm_t *comm, HcclComm hccl, const hccl_slot_t *slot, hccl_stage_t stage);

@@ -6,21 +6,18 @@
 #include "transport/log.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* What the plan of a call follows from, besides the communicator. */
 static hccl_call_t call_measure(const engine_comm_t *comm, const collective_t *collective)
 {
-    hccl_call_t call;
+    hccl_call_t call = {.kind = collective->kind,
+                        .dtype = collective->dtype,
+                        .op = collective->op,
+                        .grouped = comm->group != NULL,
+                        .total = collective_total(collective, comm->size),
+                        .longest = collective->count,
+                        .shortest = collective->count};
 
-    memset(&call, 0, sizeof call); /* compared byte by byte */
-    call.kind = collective->kind;
-    call.dtype = collective->dtype;
-    call.op = collective->op;
-    call.grouped = comm->group != NULL;
-    call.total = collective_total(collective, comm->size);
-    call.longest = collective->count;
-    call.shortest = collective->count;
     if (collective->kind == COLLECTIVE_REDUCE_SCATTER) {
         call.longest = 0;
         call.shortest = SIZE_MAX;

@@ -3,8 +3,6 @@
    where the configuration asks for it. */
 #include "engine/hccl/hccl.h"
 
-#include <time.h>
-
 static const char *const time_names[HCCL_TIME_COUNT] = {
     [HCCL_TIME_ENCODE] = "encode",         [HCCL_TIME_GROUP] = "group",     [HCCL_TIME_TO_DEVICE] = "to device",
     [HCCL_TIME_COLLECTIVE] = "collective", [HCCL_TIME_TO_HOST] = "to host", [HCCL_TIME_DECODE] = "decode",
@@ -20,13 +18,7 @@ static const hccl_time_t stage_times[HCCL_STAGE_COUNT] = {
 
 uint64_t hccl_time_begin(const engine_t *engine)
 {
-    struct timespec now;
-
-    if (!engine->config.times) {
-        return 0;
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    return engine->config.times ? (uint64_t)hccl_clock_ns() : 0;
 }
 
 void hccl_time_end(engine_t *engine, hccl_time_t time, uint64_t begin)

@@ -14,7 +14,7 @@ enum { POLLS_BEFORE_YIELD = 200, POLLS_A_LOOK = 64 };
 /* How often the streams and the communicator are asked whether something broke. */
 static const int64_t look_ns = INT64_C(20000000);
 
-static int64_t clock_ns(void)
+int64_t hccl_clock_ns(void)
 {
     struct timespec now;
 
@@ -81,7 +81,7 @@ static bool watch_step(const engine_t *engine, watch_t *watch)
     if (watch->polls % POLLS_A_LOOK != 0) {
         return false;
     }
-    const int64_t now = clock_ns();
+    const int64_t now = hccl_clock_ns();
     watch->began = watch->began == 0 ? now : watch->began;
     if (now - watch->looked <= look_ns) {
         return false;

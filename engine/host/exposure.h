@@ -26,7 +26,7 @@ typedef struct exposure_view {
 /* `most`: bytes that may be exposed at a time; `huge`: also where the process has huge pages. Puts a watch in `watch`.
  */
 mpinpu_status_t exposures_open(size_t most, bool huge, memory_watch_place_t *watch, exposures_t **exposures);
-/* All pages become the program's own again. NULL is allowed. */
+/* Nothing is exposed any more; the pages stay where they are. NULL is allowed. */
 void exposures_close(exposures_t *exposures);
 
 /* Whether the whole pages inside the buffer are exposed and still there; counts the use, and exposes what was used
