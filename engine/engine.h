@@ -116,8 +116,16 @@ typedef struct engine_vtable {
        too. */
     mpinpu_status_t (*run)(engine_comm_t *comm, const collective_t *collective);
 
-    /* What run failed with, a sentence; "" where nothing is known but the status. The communicator's memory, unchanged
-       once run has failed. */
+    /* The same without waiting: start begins a collective, and advance goes on with it as far as that goes, until it
+       returns something else than MPINPU_IN_PROGRESS, which is what run would have returned. Both do not drive
+       config.progress. Matches starts, not runs, of the other ranks; collective and its buffers stay until the end, and
+       no other is started or run meanwhile. Successive calls may come from different threads, each after the one
+       before. NULL: the engine has only run. */
+    mpinpu_status_t (*start)(engine_comm_t *comm, const collective_t *collective);
+    mpinpu_status_t (*advance)(engine_comm_t *comm);
+
+    /* What run or advance failed with, a sentence; "" where nothing is known but the status. The communicator's memory,
+       unchanged once run has failed. */
     const char *(*comm_failure)(const engine_comm_t *comm);
 
     /* Writes what was found, a line each, for `mpinpu info`. */

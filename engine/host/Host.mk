@@ -11,6 +11,7 @@ engine_host_sources = \
 	engine/host/host.c engine/host/host.h \
 	engine/host/plan_store.c \
 	engine/host/region.c engine/host/region.h \
+	engine/host/run.c engine/host/run.h \
 	engine/host/scratch.c engine/host/words.c \
 	engine/host/stream.c engine/host/stream.h \
 	engine/host/tiny.c engine/host/tiny.h \

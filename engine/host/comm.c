@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A communicator's state, from its making to its end. */
 #include "engine/host/agree.h"
+#include "engine/host/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ void host_comm_close(engine_comm_t *comm)
     if (comm->has_region) {
         comm_leave(comm);
     }
+    host_run_free(comm);
     host_plans_free(comm);
     free(comm->part_counts);
     free(comm->vectors);

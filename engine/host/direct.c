@@ -4,7 +4,6 @@
 #include "engine/host/direct_maps.h"
 #include "engine/host/plan_build.h"
 #include "engine/host/stream.h"
-#include "engine/host/wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,19 +22,29 @@ static direct_word_t *word_of(const engine_comm_t *comm, uint32_t rank)
     return (direct_word_t *)(void *)comm->ranks[rank].region->word;
 }
 
-/* All ranks have come here; what each stored before is visible to all. */
-static void direct_tick(engine_comm_t *comm)
+/* What this rank stored so far is visible to all who hear of it. */
+static void direct_publish(direct_t *direct)
 {
+    engine_comm_t *comm = direct->comm;
+
+    direct->heard = 0;
     comm->base++;
     /* Release: the stores before are visible to who sees the tick. */
     atomic_store_explicit(&comm->ranks[comm->rank].region->counter, comm->base, memory_order_release);
-    for (uint32_t r = 0; r < comm->size; r++) {
-        wait_t wait = {0};
-        /* Acquire: and what others stored, to me. */
-        while (atomic_load_explicit(&comm->ranks[r].region->counter, memory_order_acquire) < comm->base) {
-            wait_step(comm->engine, &wait);
+}
+
+/* Whether all ranks have published as much; then what they stored is visible here. */
+static bool direct_heard(direct_t *direct)
+{
+    const engine_comm_t *comm = direct->comm;
+
+    for (; direct->heard < comm->size; direct->heard++) {
+        /* Acquire: what the other stored before it published. */
+        if (atomic_load_explicit(&comm->ranks[direct->heard].region->counter, memory_order_acquire) < comm->base) {
+            return false;
         }
     }
+    return true;
 }
 
 static direct_buffer_t buffer_tell(const exposure_view_t *view, const void *buffer)
@@ -209,34 +218,67 @@ bool direct_serves(const engine_comm_t *comm, const collective_t *collective, si
            bytes >= direct_least;
 }
 
-void direct_run(engine_comm_t *comm, const collective_t *collective, size_t *from, size_t *to)
+void direct_begin(direct_t *direct, engine_comm_t *comm, const collective_t *collective)
 {
-    direct_word_t *mine = word_of(comm, comm->rank);
-    bool mapped = true;
-
+    *direct = (direct_t){.comm = comm, .collective = collective, .stage = DIRECT_WORDS};
     /* All ranks have read the words of the last time: they have begun the collective after it. */
-    word_fill(comm, collective, mine);
-    direct_tick(comm);
-    words_join(comm, from, to);
-    if (*to > *from) {
-        mine->mapped = peers_map(comm, collective) ? 1 : 0;
-        direct_tick(comm);
-        for (uint32_t r = 0; r < comm->size; r++) {
-            mapped = mapped && word_of(comm, r)->mapped != 0;
-        }
-        if (mapped) {
-            direct_fold_share(comm, collective, *from, *to);
-            direct_tick(comm);
-        } else {
-            *to = *from;
-        }
-    }
+    word_fill(comm, collective, word_of(comm, comm->rank));
+    direct_publish(direct);
+}
+
+/* Nobody touches this rank's buffers any more. */
+static bool direct_end(const direct_t *direct)
+{
+    const engine_comm_t *comm = direct->comm;
+    const direct_word_t *mine = word_of(comm, comm->rank);
+
     if (mine->send.id != 0) {
         exposure_release(comm->engine->exposures, mine->send.id);
     }
     if (mine->recv.id != 0) {
         exposure_release(comm->engine->exposures, mine->recv.id);
     }
+    return true;
+}
+
+static bool words_mapped(const engine_comm_t *comm)
+{
+    bool mapped = true;
+
+    for (uint32_t r = 0; r < comm->size; r++) {
+        mapped = mapped && word_of(comm, r)->mapped != 0;
+    }
+    return mapped;
+}
+
+bool direct_advance(direct_t *direct)
+{
+    engine_comm_t *comm = direct->comm;
+
+    while (direct_heard(direct)) {
+        switch (direct->stage) {
+        case DIRECT_WORDS:
+            words_join(comm, &direct->from, &direct->to);
+            if (direct->from == direct->to) {
+                return direct_end(direct);
+            }
+            word_of(comm, comm->rank)->mapped = peers_map(comm, direct->collective) ? 1 : 0;
+            direct->stage = DIRECT_MAPPED;
+            break;
+        case DIRECT_MAPPED:
+            if (!words_mapped(comm)) {
+                direct->to = direct->from;
+                return direct_end(direct);
+            }
+            direct_fold_share(comm, direct->collective, direct->from, direct->to);
+            direct->stage = DIRECT_FOLDED;
+            break;
+        case DIRECT_FOLDED:
+            return direct_end(direct);
+        }
+        direct_publish(direct);
+    }
+    return false;
 }
 
 bool direct_part(const engine_comm_t *comm, const collective_t *collective, size_t from, size_t to, int *counts,

@@ -31,9 +31,22 @@ _Static_assert(sizeof(direct_word_t) <= REGION_WORD_BYTES, "a word fits in its p
 /* Whether the collective, whose whole input has so many bytes, may go this way: the same on all ranks. */
 bool direct_serves(const engine_comm_t *comm, const collective_t *collective, size_t bytes);
 
-/* Does what it can of the collective, collectively: *from and *to, bytes, are the part of the vector that is done,
+/* Such a collective under way. */
+typedef struct direct {
+    engine_comm_t *comm;
+    const collective_t *collective;
+    enum { DIRECT_WORDS, DIRECT_MAPPED, DIRECT_FOLDED } stage; /* what is awaited of all ranks */
+    uint32_t heard;                                            /* ranks below it have come there */
+    size_t from;                                               /* the part of the vector that is done this way, bytes */
+    size_t to;
+} direct_t;
+
+/* Begins; `collective` stays until the end. */
+void direct_begin(direct_t *direct, engine_comm_t *comm, const collective_t *collective);
+
+/* Goes on as far as it gets without waiting. True: direct->from and direct->to say which part of the vector is done,
    empty where some rank's buffers are not exposed. */
-void direct_run(engine_comm_t *comm, const collective_t *collective, size_t *from, size_t *to);
+bool direct_advance(direct_t *direct);
 
 /* The stretch [from, to) of the vector as a collective of its own, in `part`; `counts` is room for a number a rank.
    False: nothing lies in it. */

@@ -251,6 +251,9 @@ mpinpu_status_t executor_advance(executor_t *executor, bool blocking)
             } while (status == MPINPU_IN_PROGRESS);
         }
         if (status != MPINPU_OK) {
+            if (executor->streams) {
+                stream_end(); /* another thread may go on */
+            }
             return status;
         }
         executor->step++;

@@ -3,10 +3,8 @@
 
 #include "engine/host/host.h"
 
-#include "engine/host/direct.h"
 #include "engine/host/direct_maps.h"
-#include "engine/host/executor.h"
-#include "engine/host/tiny.h"
+#include "engine/host/run.h"
 #include "transport/log.h"
 
 #include <sched.h>
@@ -21,8 +19,6 @@ static const size_t window_most = (size_t)16 << 20;
    each of them may map. */
 static const size_t exposed_most = (size_t)512 << 20;
 static const size_t mapped_most = (size_t)1 << 30;
-/* Scratch memory larger than this is given back after each collective. */
-static const size_t tmp_kept = (size_t)64 << 20;
 
 enum { EAGER_POLLS = 200, SPIN_POLLS = 600, CROWDED_POLLS = 8 };
 
@@ -138,86 +134,6 @@ static bool host_supports(const engine_t *engine, dtype_t dtype, op_t op)
     return kernel_fold_find(dtype, op) != NULL;
 }
 
-static mpinpu_status_t host_run_plan(engine_comm_t *comm, const collective_t *collective)
-{
-    executor_t executor;
-    const plan_t *plan = NULL;
-    void *tmp = NULL;
-    mpinpu_status_t status = host_plan_get(comm, collective, collective->send == collective->recv, &plan);
-
-    if (status != MPINPU_OK) {
-        return status;
-    }
-    if (plan->tmp_bytes > 0) {
-        tmp = host_comm_tmp(comm, plan->tmp_bytes);
-        if (tmp == NULL) {
-            return MPINPU_ERR_NO_MEMORY;
-        }
-    }
-    status = executor_begin(&executor, comm, plan, collective, tmp);
-    if (status == MPINPU_OK) {
-        status = executor_advance(&executor, true);
-    }
-    executor_end(&executor);
-    if (comm->tmp_bytes > tmp_kept) {
-        free(comm->tmp);
-        comm->tmp = NULL;
-        comm->tmp_bytes = 0;
-    }
-    return status;
-}
-
-/* Through windows or messages; `bytes` is what the whole input has. */
-static mpinpu_status_t host_run_copying(engine_comm_t *comm, const collective_t *collective, size_t bytes)
-{
-    comm->sequence++;
-    if (comm->tiny && bytes <= REGION_TINY_BYTES) {
-        tiny_run(comm, collective, bytes, comm->sequence);
-        return MPINPU_OK;
-    }
-    return host_run_plan(comm, collective);
-}
-
-/* From buffers to buffers as far as their whole pages go, the ends through windows. */
-static mpinpu_status_t host_run_direct(engine_comm_t *comm, const collective_t *collective, size_t bytes)
-{
-    mpinpu_status_t status = MPINPU_OK;
-    collective_t part;
-    size_t from = 0;
-    size_t to = 0;
-
-    direct_run(comm, collective, &from, &to);
-    if (from == to) {
-        return host_run_copying(comm, collective, bytes);
-    }
-    if (direct_part(comm, collective, 0, from, comm->part_counts, &part)) {
-        status = host_run_copying(comm, &part, from);
-    }
-    if (status == MPINPU_OK && direct_part(comm, collective, to, bytes, comm->part_counts, &part)) {
-        status = host_run_copying(comm, &part, bytes - to);
-    }
-    return status;
-}
-
-static mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
-{
-    if (comm->status != MPINPU_OK) {
-        return comm->status;
-    }
-    const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
-    mpinpu_status_t status =
-        (direct_serves(comm, collective, bytes) ? host_run_direct : host_run_copying)(comm, collective, bytes);
-    if (status != MPINPU_OK) {
-        const char *cause = status == MPINPU_ERR_TRANSPORT ? transport_failure(comm->engine->transport) : "";
-        (void)snprintf(comm->failure, sizeof comm->failure, "%s on the host CPUs: %s%s%s",
-                       collective_kind_name(collective->kind), status_name(status), cause[0] != '\0' ? ": " : "",
-                       cause);
-        log_warn("%s", comm->failure);
-        comm->status = status;
-    }
-    return status;
-}
-
 static const char *host_comm_failure(const engine_comm_t *comm)
 {
     return comm->failure;
@@ -258,6 +174,8 @@ const engine_vtable_t engine_host = {
     .word_take = host_comm_word_take,
     .supports = host_supports,
     .run = host_run,
+    .start = host_start,
+    .advance = host_advance,
     .comm_failure = host_comm_failure,
     .describe = host_describe,
 };

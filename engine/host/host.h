@@ -84,6 +84,7 @@ struct engine_comm {
     int *part_counts;        /* and the blocks of what it leaves; `size` */
     void *tmp;
     size_t tmp_bytes;
+    struct host_run *run; /* run.c: what was started; NULL: nothing ever was */
     host_plan_t plans[HOST_PLANS_KEPT];
     unsigned plan_last; /* the one used last */
     unsigned plan_next; /* the one to replace next */

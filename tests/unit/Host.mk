@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Unit tests of the host engine.
 
-# The executor without kernels, transport and MPI, once as it is and once under ThreadSanitizer.
+# The executor and the straight paths without kernels, transport and MPI, once as it is and once under ThreadSanitizer.
 executor_alone_sources = \
 	tests/unit/executor_test.c tests/unit/executor_alone.c \
 	engine/collective.c \
-	engine/host/executor.c engine/host/plan_store.c engine/host/region.c engine/host/scratch.c \
-	engine/host/stream.c engine/host/tiny.c engine/host/wait.c \
+	engine/host/direct.c engine/host/executor.c engine/host/plan_store.c engine/host/region.c \
+	engine/host/run.c engine/host/scratch.c engine/host/stream.c engine/host/tiny.c engine/host/wait.c \
 	$(engine_plan_sources) \
 	transport/status.c transport/log.c
 check_PROGRAMS += executor_test

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A collective is done in up to three pieces: what lies in whole pages of buffers that all ranks share at their place
+   (direct.c), and what lies before and behind; or all of it through windows or messages, by a plan. */
+#include "engine/host/run.h"
+
+#include "engine/host/direct.h"
+#include "engine/host/executor.h"
+#include "engine/host/tiny.h"
+#include "engine/host/wait.h"
+#include "transport/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Scratch memory larger than this is given back after each collective. */
+static const size_t tmp_kept = (size_t)64 << 20;
+
+/* The piece of a collective that is under way. */
+typedef enum host_piece { PIECE_DIRECT, PIECE_BEFORE, PIECE_BEHIND, PIECE_END } host_piece_t;
+
+/* A collective that was started. */
+typedef struct host_run {
+    const collective_t *whole;
+    collective_t part; /* the piece that the executor does */
+    size_t bytes;      /* of the whole input */
+    host_piece_t piece;
+    bool executes; /* the executor is at work on it */
+    direct_t direct;
+    executor_t executor;
+} host_run_t;
+
+static mpinpu_status_t plan_begin(executor_t *executor, engine_comm_t *comm, const collective_t *collective)
+{
+    const plan_t *plan = NULL;
+    void *tmp = NULL;
+    mpinpu_status_t status = host_plan_get(comm, collective, collective->send == collective->recv, &plan);
+
+    if (status != MPINPU_OK) {
+        return status;
+    }
+    if (plan->tmp_bytes > 0) {
+        tmp = host_comm_tmp(comm, plan->tmp_bytes);
+        if (tmp == NULL) {
+            return MPINPU_ERR_NO_MEMORY;
+        }
+    }
+    return executor_begin(executor, comm, plan, collective, tmp);
+}
+
+static void plan_end(executor_t *executor)
+{
+    engine_comm_t *comm = executor->comm;
+
+    executor_end(executor);
+    if (comm->tmp_bytes > tmp_kept) {
+        free(comm->tmp);
+        comm->tmp = NULL;
+        comm->tmp_bytes = 0;
+    }
+}
+
+/* Through windows or messages; `bytes` is what the whole input has. */
+static mpinpu_status_t run_copying(engine_comm_t *comm, const collective_t *collective, size_t bytes)
+{
+    executor_t executor;
+
+    comm->sequence++;
+    if (comm->tiny && bytes <= REGION_TINY_BYTES) {
+        tiny_run(comm, collective, bytes, comm->sequence);
+        return MPINPU_OK;
+    }
+    mpinpu_status_t status = plan_begin(&executor, comm, collective);
+    if (status == MPINPU_OK) {
+        status = executor_advance(&executor, true);
+        plan_end(&executor);
+    }
+    return status;
+}
+
+/* From buffers to buffers as far as their whole pages go, the ends through windows. */
+static mpinpu_status_t run_direct(engine_comm_t *comm, const collective_t *collective, size_t bytes)
+{
+    mpinpu_status_t status = MPINPU_OK;
+    wait_t wait = {0};
+    collective_t part;
+    direct_t direct;
+
+    direct_begin(&direct, comm, collective);
+    while (!direct_advance(&direct)) {
+        wait_step(comm->engine, &wait);
+    }
+    if (direct.from == direct.to) {
+        return run_copying(comm, collective, bytes);
+    }
+    if (direct_part(comm, collective, 0, direct.from, comm->part_counts, &part)) {
+        status = run_copying(comm, &part, direct.from);
+    }
+    if (status == MPINPU_OK && direct_part(comm, collective, direct.to, bytes, comm->part_counts, &part)) {
+        status = run_copying(comm, &part, bytes - direct.to);
+    }
+    return status;
+}
+
+/* The communicator is of no use any more: the peers cannot know how far this rank came. */
+static mpinpu_status_t comm_fail(engine_comm_t *comm, const collective_t *collective, mpinpu_status_t status)
+{
+    const char *cause = status == MPINPU_ERR_TRANSPORT ? transport_failure(comm->engine->transport) : "";
+
+    (void)snprintf(comm->failure, sizeof comm->failure, "%s on the host CPUs: %s%s%s",
+                   collective_kind_name(collective->kind), status_name(status), cause[0] != '\0' ? ": " : "", cause);
+    log_warn("%s", comm->failure);
+    comm->status = status;
+    return status;
+}
+
+mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
+{
+    if (comm->status != MPINPU_OK) {
+        return comm->status;
+    }
+    const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
+    mpinpu_status_t status =
+        (direct_serves(comm, collective, bytes) ? run_direct : run_copying)(comm, collective, bytes);
+    return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, status);
+}
+
+mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective)
+{
+    if (comm->status != MPINPU_OK) {
+        return comm->status;
+    }
+    if (comm->run == NULL) {
+        comm->run = malloc(sizeof *comm->run);
+        if (comm->run == NULL) {
+            return comm_fail(comm, collective, MPINPU_ERR_NO_MEMORY);
+        }
+    }
+    host_run_t *run = comm->run;
+    run->whole = collective;
+    run->bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
+    run->executes = false;
+    if (direct_serves(comm, collective, run->bytes)) {
+        run->piece = PIECE_DIRECT;
+        direct_begin(&run->direct, comm, collective);
+    } else {
+        run->piece = PIECE_BEFORE;
+        run->direct.from = run->direct.to = run->bytes;
+    }
+    return MPINPU_OK;
+}
+
+/* What the executor has to do in this piece, in run->part; false where that is nothing. */
+static bool piece_part(engine_comm_t *comm, host_run_t *run)
+{
+    switch (run->piece) {
+    case PIECE_BEFORE:
+        if (run->direct.from == run->direct.to) {
+            run->part = *run->whole;
+            run->direct.from = run->direct.to = run->bytes; /* nothing is behind */
+            return true;
+        }
+        return direct_part(comm, run->whole, 0, run->direct.from, comm->part_counts, &run->part);
+    case PIECE_BEHIND:
+        return direct_part(comm, run->whole, run->direct.to, run->bytes, comm->part_counts, &run->part);
+    case PIECE_DIRECT:
+    case PIECE_END:
+        break;
+    }
+    return false;
+}
+
+/* Small ones have no straight path here: a plan gives the same bits, and all ranks come this way. */
+static mpinpu_status_t piece_advance(engine_comm_t *comm, host_run_t *run)
+{
+    mpinpu_status_t status = MPINPU_OK;
+
+    if (run->piece == PIECE_DIRECT) {
+        return direct_advance(&run->direct) ? MPINPU_OK : MPINPU_IN_PROGRESS;
+    }
+    if (!run->executes) {
+        if (!piece_part(comm, run)) {
+            return MPINPU_OK;
+        }
+        comm->sequence++;
+        status = plan_begin(&run->executor, comm, &run->part);
+        run->executes = status == MPINPU_OK;
+    }
+    if (status == MPINPU_OK) {
+        status = executor_advance(&run->executor, false);
+    }
+    if (status != MPINPU_IN_PROGRESS && run->executes) {
+        plan_end(&run->executor);
+        run->executes = false;
+    }
+    return status;
+}
+
+mpinpu_status_t host_advance(engine_comm_t *comm)
+{
+    host_run_t *run = comm->run;
+
+    while (run->piece < PIECE_END) {
+        mpinpu_status_t status = piece_advance(comm, run);
+        if (status != MPINPU_OK) {
+            return status == MPINPU_IN_PROGRESS ? status : comm_fail(comm, run->whole, status);
+        }
+        run->piece++;
+    }
+    return MPINPU_OK;
+}
+
+void host_run_free(engine_comm_t *comm)
+{
+    if (comm->run != NULL && comm->run->executes) {
+        plan_end(&comm->run->executor);
+    }
+    free(comm->run);
+}
