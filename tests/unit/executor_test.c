@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 9, HALF_BYTES = 48 * 1024, GUARD = 64, GUARD_BYTE = 0xa5 };
+enum { RANKS_MAX = 9, HALF_BYTES = 48 * 1024, GUARD = 4096 /* a page: buffers begin with one */, GUARD_BYTE = 0xa5 };
 
 /* What all ranks do in one test: the same series of collectives. */
 typedef struct job {
@@ -104,7 +104,7 @@ typedef struct shape {
 /* The c-th collective of a series: the same on all ranks. */
 static shape_t shape_make(const job_t *job, unsigned c)
 {
-    static const size_t sizes[] = {1, 2, 3, 13, 14, 15, 100, 777, 1024, 4096, 4099, 12288, 20000, 65537};
+    static const size_t sizes[] = {1, 2, 3, 13, 14, 15, 100, 777, 1024, 4096, 4099, 12288, 20000, 65537, 81920};
     unsigned state = job->seed * 2654435761u + c * 40503u;
     shape_t shape = {.kind = (collective_kind_t)(rand_r(&state) % COLLECTIVE_KIND_COUNT)};
     size_t size = sizes[(unsigned)rand_r(&state) % (sizeof sizes / sizeof sizes[0])];
@@ -154,6 +154,11 @@ static const char *guards_check(const unsigned char *memory, size_t bytes)
     return NULL;
 }
 
+static void *pages_take(size_t bytes)
+{
+    return aligned_alloc(GUARD, (bytes + GUARD - 1) / GUARD * GUARD);
+}
+
 /* One collective of one rank; the text of a failure in `failure`. */
 static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure)
 {
@@ -167,8 +172,8 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
     size_t received = shape.kind == COLLECTIVE_ALLREDUCE ? shape.count : collective_block(&collective, rank);
     size_t first = shape_before(&shape, rank);
     size_t recv_bytes = (shape.in_place ? total : received) * sizeof(int32_t);
-    unsigned char *memory = malloc(recv_bytes + 2 * (size_t)GUARD);
-    int32_t *input = malloc(total * sizeof *input);
+    unsigned char *memory = pages_take(recv_bytes + 2 * (size_t)GUARD);
+    int32_t *input = pages_take(total * sizeof *input);
 
     memset(memory, GUARD_BYTE, recv_bytes + 2 * (size_t)GUARD);
     int32_t *recv = (int32_t *)(void *)(memory + GUARD);
