@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config.h" /* _GNU_SOURCE: dladdr */
-
 #include "mpi_compat/exchange.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -44,53 +41,88 @@ static mpinpu_status_t compat_broadcast(void *context, void *data, size_t bytes,
     return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
 }
 
-mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm)
+/* The same by nonblocking calls. */
+static mpinpu_status_t waiter_status(const compat_waiter_t *waiter, int code, MPI_Request *request)
+{
+    if (code == MPI_SUCCESS) {
+        code = waiter->wait(waiter->context, request);
+    }
+    return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
+}
+
+static mpinpu_status_t waiter_allgather(void *context, const void *mine, void *all, size_t bytes)
+{
+    const compat_waiter_t *waiter = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    if (bytes > INT_MAX) {
+        return MPINPU_ERR_EXCHANGE;
+    }
+    return waiter_status(
+        waiter, PMPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, waiter->comm, &request),
+        &request);
+}
+
+static mpinpu_status_t waiter_broadcast(void *context, void *data, size_t bytes, int root)
+{
+    const compat_waiter_t *waiter = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    if (bytes > INT_MAX) {
+        return MPINPU_ERR_EXCHANGE;
+    }
+    return waiter_status(waiter, PMPI_Ibcast(data, (int)bytes, MPI_BYTE, root, waiter->comm, &request), &request);
+}
+
+static mpinpu_status_t waiter_agree(void *context, mpinpu_status_t mine)
+{
+    const compat_waiter_t *waiter = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int said = (int)mine;
+    int worst = (int)MPINPU_ERR_EXCHANGE;
+    mpinpu_status_t status = waiter_status(
+        waiter, PMPI_Ireduce(&said, &worst, 1, MPI_INT, MPI_MAX, 0, waiter->comm, &request), &request);
+
+    if (status == MPINPU_OK) {
+        status = waiter_broadcast(context, &worst, sizeof worst, 0);
+    }
+    return status == MPINPU_OK ? (mpinpu_status_t)worst : status;
+}
+
+static mpinpu_status_t exchange_fill(engine_exchange_t *exchange, MPI_Comm comm)
 {
     int rank = 0;
     int size = 0;
 
-    if (PMPI_Comm_rank(*comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(*comm, &size) != MPI_SUCCESS) {
+    *exchange = (engine_exchange_t){0};
+    if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) {
         return MPINPU_ERR_EXCHANGE;
     }
-    *exchange = (engine_exchange_t){.rank = rank,
-                                    .size = size,
-                                    .context = (void *)comm,
-                                    .allgather = compat_allgather,
-                                    .agree = compat_agree,
-                                    .broadcast = compat_broadcast};
+    exchange->rank = rank;
+    exchange->size = size;
     return MPINPU_OK;
 }
 
-/* Open MPI's own progress function, or NULL: set once at start, read after. */
-static void (*progress_function)(void);
-
-void compat_progress_init(void)
+mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm)
 {
-#ifdef OPEN_MPI
-    Dl_info info;
+    mpinpu_status_t status = exchange_fill(exchange, *comm);
 
-    /* libmpi needs libopen-pal, so a look-up through libmpi's handle finds it however the program loaded libmpi. */
-    if (dladdr((const void *)(uintptr_t)PMPI_Allgather, &info) != 0 && info.dli_fname != NULL) {
-        void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-        if (handle != NULL) {
-            void *symbol = dlsym(handle, "opal_progress");
-            *(void **)(&progress_function) = symbol;
-            (void)dlclose(handle);
-        }
-    }
-#endif
+    exchange->context = (void *)comm;
+    exchange->allgather = compat_allgather;
+    exchange->agree = compat_agree;
+    exchange->broadcast = compat_broadcast;
+    return status;
 }
 
-void compat_progress(void)
+mpinpu_status_t compat_exchange_init_waiting(engine_exchange_t *exchange, const compat_waiter_t *waiter)
 {
-    int flag = 0;
+    mpinpu_status_t status = exchange_fill(exchange, waiter->comm);
 
-    if (progress_function != NULL) {
-        progress_function();
-    } else {
-        /* A probe drives the progress of any MPI; the message, if there is one, stays where it is. */
-        (void)PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    }
+    exchange->context = (void *)waiter;
+    exchange->allgather = waiter_allgather;
+    exchange->agree = waiter_agree;
+    exchange->broadcast = waiter_broadcast;
+    return status;
 }
 
 bool compat_comm_valid(MPI_Comm comm)

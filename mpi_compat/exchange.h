@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine needs of the host MPI: an exchange of bytes among the ranks of a communicator, and its progress. */
+/* What the engine needs of the host MPI: an exchange of bytes among the ranks of a communicator. */
 #ifndef MPI_COMPAT_EXCHANGE_H
 #define MPI_COMPAT_EXCHANGE_H
 
@@ -11,11 +11,15 @@
    communicator: collective there, in the order of the application's collectives. */
 mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm);
 
-/* Finds out how the host MPI is driven. Once, before compat_progress. */
-void compat_progress_init(void);
+/* Who waits for requests of the host MPI in a way of his own; returns what PMPI_Wait would. */
+typedef struct compat_waiter {
+    MPI_Comm comm;
+    void *context;
+    int (*wait)(void *context, MPI_Request *request);
+} compat_waiter_t;
 
-/* Lets the host MPI make progress once. Any thread that may call MPI. */
-void compat_progress(void);
+/* The same by nonblocking collectives on waiter->comm; *waiter must outlive its use. */
+mpinpu_status_t compat_exchange_init_waiting(engine_exchange_t *exchange, const compat_waiter_t *waiter);
 
 /* Whether the handle is a communicator that the host MPI would accept; raises no error (MPI_COMM_NULL, a freed one:
  * no). */

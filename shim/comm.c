@@ -2,6 +2,7 @@
 /* States of communicators: made at the first eligible call, found by handle, ended by MPI_Comm_free through an
  * attribute. */
 #include "mpi_compat/exchange.h"
+#include "mpi_compat/progress.h"
 #include "shim/process.h"
 #include "transport/log.h"
 

@@ -3,7 +3,7 @@
 
 #include "shim/process.h"
 
-#include "mpi_compat/exchange.h"
+#include "mpi_compat/progress.h"
 #include "mpi_compat/reduction.h"
 #include "transport/log.h"
 
