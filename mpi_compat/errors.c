@@ -43,7 +43,7 @@ static int cause_code(int class, const char *text)
     return cause_new(class, text);
 }
 
-int compat_error_raise(MPI_Comm comm, mpinpu_status_t status, const char *text)
+int compat_error_code(mpinpu_status_t status, const char *text)
 {
     char said[MPI_MAX_ERROR_STRING];
     const int class = status == MPINPU_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
@@ -52,6 +52,13 @@ int compat_error_raise(MPI_Comm comm, mpinpu_status_t status, const char *text)
     pthread_mutex_lock(&causes_lock);
     const int code = cause_code(class, said);
     pthread_mutex_unlock(&causes_lock);
+    return code;
+}
+
+int compat_error_raise(MPI_Comm comm, mpinpu_status_t status, const char *text)
+{
+    const int code = compat_error_code(status, text);
+
     (void)PMPI_Comm_call_errhandler(comm, code);
     return code;
 }

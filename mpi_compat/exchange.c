@@ -58,9 +58,9 @@ static mpinpu_status_t waiter_allgather(void *context, const void *mine, void *a
     if (bytes > INT_MAX) {
         return MPINPU_ERR_EXCHANGE;
     }
-    return waiter_status(
-        waiter, PMPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, waiter->comm, &request),
-        &request);
+    return waiter_status(waiter,
+                         PMPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, waiter->comm, &request),
+                         &request);
 }
 
 static mpinpu_status_t waiter_broadcast(void *context, void *data, size_t bytes, int root)
@@ -80,8 +80,8 @@ static mpinpu_status_t waiter_agree(void *context, mpinpu_status_t mine)
     MPI_Request request = MPI_REQUEST_NULL;
     int said = (int)mine;
     int worst = (int)MPINPU_ERR_EXCHANGE;
-    mpinpu_status_t status = waiter_status(
-        waiter, PMPI_Ireduce(&said, &worst, 1, MPI_INT, MPI_MAX, 0, waiter->comm, &request), &request);
+    mpinpu_status_t status =
+        waiter_status(waiter, PMPI_Ireduce(&said, &worst, 1, MPI_INT, MPI_MAX, 0, waiter->comm, &request), &request);
 
     if (status == MPINPU_OK) {
         status = waiter_broadcast(context, &worst, sizeof worst, 0);

@@ -19,9 +19,13 @@ CLEANFILES += shim/libmpinpu.map
 # The core for Open MPI, which libmpinpu.so opens.
 pkglib_LTLIBRARIES += libmpinpu-openmpi.la
 libmpinpu_openmpi_la_SOURCES = \
-	shim/comm.c \
+	shim/call.h shim/comm.c \
 	shim/core.c shim/core.h \
+	shim/nonblocking.c shim/nonblocking.h \
+	shim/operation.c shim/operation.h \
+	shim/outstanding.c shim/outstanding.h \
 	shim/process.c shim/process.h \
+	shim/setup.c shim/setup.h \
 	shim/report.c shim/report_text.c shim/report_counts.h shim/report.h shim/reasons.def
 libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \

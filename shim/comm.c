@@ -3,6 +3,7 @@
  * attribute. */
 #include "mpi_compat/exchange.h"
 #include "mpi_compat/progress.h"
+#include "shim/outstanding.h"
 #include "shim/process.h"
 #include "transport/log.h"
 
@@ -116,13 +117,6 @@ static comm_state_t *comm_state_allocate(void)
 
 static void comm_state_close(comm_state_t *state)
 {
-    MPI_Comm comm = atomic_load_explicit(&state->comm, memory_order_relaxed);
-
-    if (comm == MPI_COMM_NULL) {
-        return;
-    }
-    /* Nobody uses the communicator now, so nobody can find the state between these stores. */
-    atomic_store_explicit(&state->comm, MPI_COMM_NULL, memory_order_relaxed);
     if (state->npu_comm != NULL) {
         engine_hccl.comm_close(state->npu_comm);
         state->npu_comm = NULL;
@@ -141,6 +135,12 @@ static void comm_state_recycle(comm_state_t *state)
     pthread_mutex_unlock(&process.lock);
 }
 
+void comm_state_end(comm_state_t *state)
+{
+    comm_state_close(state);
+    comm_state_recycle(state);
+}
+
 /* The delete callback of our attribute: the communicator is being freed. */
 static int comm_state_delete(MPI_Comm comm, int keyval, void *value, void *extra)
 {
@@ -149,8 +149,9 @@ static int comm_state_delete(MPI_Comm comm, int keyval, void *value, void *extra
     (void)keyval;
     (void)extra;
     if (state != NULL && atomic_load_explicit(&state->comm, memory_order_relaxed) == comm) {
-        comm_state_close(state);
-        comm_state_recycle(state);
+        /* Nobody uses the communicator now, so nobody can find the state between this store and its end. */
+        atomic_store_explicit(&state->comm, MPI_COMM_NULL, memory_order_relaxed);
+        outstanding_leave(state);
     }
     return MPI_SUCCESS;
 }
@@ -164,6 +165,7 @@ bool comm_states_open(void)
 void comm_states_close(void)
 {
     for (comm_state_t *state = process.states; state != NULL; state = state->next) {
+        atomic_store_explicit(&state->comm, MPI_COMM_NULL, memory_order_relaxed);
         comm_state_close(state);
     }
 }
@@ -199,64 +201,76 @@ static void comm_npu_refusal_say(const comm_state_t *state, const char *why)
     }
 }
 
-/* Collective where any rank offers NPUs, as all know: their state is made, or all go without. */
-static void comm_state_connect_npu(comm_state_t *state, engine_exchange_t *exchange)
+void comm_state_connect_npu(comm_state_t *state)
 {
+    engine_exchange_t exchange;
     char why[160] = "";
 
+    state->npu_later = false;
     if ((process.vtable->comm_offers(state->engine_comm) & OFFER_NPU) == 0) {
         return;
     }
-    exchange->words = state->engine_comm;
-    exchange->word_send = process.vtable->word_send;
-    exchange->word_take = process.vtable->word_take;
-    if (engine_hccl.comm_open(process.npu, exchange, &state->npu_comm, why, sizeof why) != MPINPU_OK) {
+    state->handle = atomic_load_explicit(&state->comm, memory_order_relaxed);
+    (void)compat_exchange_init(&exchange, &state->handle);
+    exchange.words = state->engine_comm;
+    exchange.word_send = process.vtable->word_send;
+    exchange.word_take = process.vtable->word_take;
+    if (engine_hccl.comm_open(process.npu, &exchange, &state->npu_comm, why, sizeof why) != MPINPU_OK) {
         state->npu_comm = NULL;
         comm_npu_refusal_say(state, why);
     }
 }
 
-/* Collective: makes the engine's state, or agrees with the other ranks that there is none. */
-static void comm_state_connect(comm_state_t *state, MPI_Comm comm)
+static void process_engine_need(void)
 {
-    engine_exchange_t exchange;
-    char why[160] = "";
-    state->handle = comm;
-    mpinpu_status_t status = compat_exchange_init(&exchange, &state->handle);
-
     pthread_mutex_lock(&process.lock);
     if (process.engine == NULL) {
         process_engine_open();
     }
     pthread_mutex_unlock(&process.lock);
-    if (status == MPINPU_OK && process.engine != NULL) {
-        status = process.vtable->comm_open(process.engine, &exchange, &state->engine_comm, why, sizeof why);
-    } else if (status == MPINPU_OK) {
-        /* Where the others have an engine, they ask this first. */
-        status = exchange.agree(exchange.context, MPINPU_ERR_NO_MEMORY);
-        (void)snprintf(why, sizeof why, "rank %d has no memory for the engine", exchange.rank);
-    }
+}
+
+/* What comes of an agreement. */
+static reason_t comm_reason(mpinpu_status_t status)
+{
     if (status == MPINPU_OK) {
-        state->reason = REASON_ENGINE;
-        if (process.vtable->comm_windows(state->engine_comm)) {
-            pthread_mutex_lock(&process.lock);
-            process.windows_used = true;
-            pthread_mutex_unlock(&process.lock);
-        }
-        comm_state_connect_npu(state, &exchange);
-    } else if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_OFF &&
-               status == MPINPU_ERR_UNSUPPORTED) {
-        state->reason = REASON_ENGINE_OFF;
+        return REASON_ENGINE;
+    }
+    if (settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_OFF && status == MPINPU_ERR_UNSUPPORTED) {
+        return REASON_ENGINE_OFF;
+    }
+    return status == MPINPU_ERR_DISAGREE ? REASON_SETTINGS_DIFFER : REASON_NO_COMM;
+}
+
+void comm_state_connect(comm_state_t *state, const engine_exchange_t *exchange)
+{
+    char why[160] = "";
+    mpinpu_status_t status;
+
+    process_engine_need();
+    if (process.engine != NULL) {
+        status = process.vtable->comm_open(process.engine, exchange, &state->engine_comm, why, sizeof why);
     } else {
-        state->reason = status == MPINPU_ERR_DISAGREE ? REASON_SETTINGS_DIFFER : REASON_NO_COMM;
+        /* Where the others have an engine, they ask this first. */
+        status = exchange->agree(exchange->context, MPINPU_ERR_NO_MEMORY);
+        (void)snprintf(why, sizeof why, "rank %d has no memory for the engine", exchange->rank);
+    }
+    const reason_t reason = comm_reason(status);
+    if (reason == REASON_ENGINE && process.vtable->comm_windows(state->engine_comm)) {
+        pthread_mutex_lock(&process.lock);
+        process.windows_used = true;
+        pthread_mutex_unlock(&process.lock);
+    } else if (reason != REASON_ENGINE && reason != REASON_ENGINE_OFF) {
         comm_refusal_say(state, why);
     }
+    /* Release: what makes the state is visible to who sees the reason. */
+    atomic_store_explicit(&state->reason, reason, memory_order_release);
 }
 
 /* Without memory for a state the others must hear of it, or they would wait; and it must be remembered. */
 static comm_state_t *comm_state_none(MPI_Comm comm)
 {
-    static comm_state_t none = {.reason = REASON_NO_COMM};
+    static comm_state_t none = {.reason = REASON_NO_COMM, .queue = {.twin = MPI_COMM_NULL}};
     engine_exchange_t exchange;
 
     if (compat_exchange_init(&exchange, &comm) == MPINPU_OK && exchange.size > 1 && compat_comm_within_world(comm)) {
@@ -266,31 +280,53 @@ static comm_state_t *comm_state_none(MPI_Comm comm)
     return &none;
 }
 
-static comm_state_t *comm_state_new(MPI_Comm comm, reason_t *reason)
+/* Brings a new communicator of several ranks to an end of its set-up, or begins that. False: no memory. */
+static bool comm_state_set_up(comm_state_t *state, MPI_Comm comm, bool may_block)
+{
+    engine_exchange_t exchange;
+
+    if (!may_block) {
+        return outstanding_set_up(state, comm);
+    }
+    if (compat_exchange_init(&exchange, &comm) != MPINPU_OK) {
+        atomic_store_explicit(&state->reason, REASON_NO_COMM, memory_order_relaxed);
+        return true;
+    }
+    comm_state_connect(state, &exchange);
+    return true;
+}
+
+static comm_state_t *comm_state_new(MPI_Comm comm, bool may_block, reason_t *reason)
 {
     uint64_t begin = process_clock();
     comm_state_t *state = comm_state_allocate();
+    bool fine = true;
 
+    *reason = REASON_NO_COMM;
     if (state == NULL) {
-        return comm_state_none(comm);
+        return may_block ? comm_state_none(comm) : NULL;
     }
     (void)PMPI_Comm_rank(comm, &state->rank);
     (void)PMPI_Comm_size(comm, &state->size);
     state->engine_comm = NULL;
     state->npu_comm = NULL;
-    state->reason = REASON_ONE_RANK;
+    state->npu_later = !may_block;
+    state->queue = (queue_t){.twin = MPI_COMM_NULL};
+    atomic_store_explicit(&state->reason, REASON_ONE_RANK, memory_order_relaxed);
     if (state->size > 1 && !compat_comm_within_world(comm)) {
         /* Processes of another job may be without the library, and would never answer. */
-        state->reason = REASON_OTHER_JOB;
+        atomic_store_explicit(&state->reason, REASON_OTHER_JOB, memory_order_relaxed);
     } else if (state->size > 1) {
-        comm_state_connect(state, comm);
+        fine = comm_state_set_up(state, comm, may_block);
     }
-    if (PMPI_Comm_set_attr(comm, process.comm_keyval, state) != MPI_SUCCESS) {
+    if (!fine || PMPI_Comm_set_attr(comm, process.comm_keyval, state) != MPI_SUCCESS) {
         comm_state_recycle(state);
-        *reason = REASON_NO_COMM;
         return NULL;
     }
     atomic_store_explicit(&state->comm, comm, memory_order_release);
+    if (may_block && atomic_load_explicit(&state->reason, memory_order_relaxed) == REASON_ENGINE) {
+        comm_state_connect_npu(state);
+    }
     pthread_mutex_lock(&process.lock);
     process.setup_ns += process_clock() - begin;
     process.communicators++;
@@ -298,7 +334,7 @@ static comm_state_t *comm_state_new(MPI_Comm comm, reason_t *reason)
     return state;
 }
 
-comm_state_t *comm_state_make(MPI_Comm comm, reason_t *reason)
+comm_state_t *comm_state_make(MPI_Comm comm, bool may_block, reason_t *reason)
 {
     int inter = 0;
     int found = 0;
@@ -316,7 +352,7 @@ comm_state_t *comm_state_make(MPI_Comm comm, reason_t *reason)
         *reason = REASON_NO_COMM;
         return NULL;
     }
-    comm_state_t *state = found ? value : comm_state_new(comm, reason);
+    comm_state_t *state = found ? value : comm_state_new(comm, may_block, reason);
     if (state != NULL) {
         /* Release: what makes the state is visible to a thread that finds it in the cache. */
         atomic_store_explicit(&process.cache[comm_cache_slot(comm)], state, memory_order_release);

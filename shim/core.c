@@ -4,37 +4,9 @@
 
 #include "engine/host/kernels.h"
 #include "mpi_compat/errors.h"
-#include "mpi_compat/reduction.h"
-#include "shim/process.h"
-
-/* One call as it came in. `counts` is for reduce_scatter, else `count` holds. */
-typedef struct call {
-    core_function_t function;
-    collective_kind_t kind;
-    const void *sendbuf;
-    void *recvbuf;
-    int count;
-    const int *counts;
-    MPI_Datatype datatype;
-    MPI_Op op;
-    MPI_Comm comm;
-} call_t;
-
-/* MPI 3.1, sections 5.9.6 and 5.10. */
-typedef int count_function_t(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-typedef int counts_function_t(const void *, void *, const int *, MPI_Datatype, MPI_Op, MPI_Comm);
-
-static const reason_t answer_reasons[] = {
-    [COMPAT_SERVED] = REASON_ENGINE,
-    [COMPAT_USER_OP] = REASON_USER_OP,
-    [COMPAT_DERIVED_TYPE] = REASON_DERIVED_TYPE,
-    [COMPAT_NOT_DEFINED] = REASON_NOT_DEFINED,
-};
-
-static inline bool process_runs(void)
-{
-    return atomic_load_explicit(&process.phase, memory_order_acquire) == PROCESS_RUNS || process_start();
-}
+#include "shim/call.h"
+#include "shim/nonblocking.h"
+#include "shim/outstanding.h"
 
 static int call_real(const call_t *call)
 {
@@ -45,50 +17,6 @@ static int call_real(const call_t *call)
                                            call->comm);
     }
     return ((count_function_t *)real)(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op, call->comm);
-}
-
-/* What the host MPI would refuse, or crash on, is left to it. One buffer for both: Open MPI 4.1 refuses it in
-   MPI_Allreduce of more than one element, and takes it for in place elsewhere (ompi/mpi/c/allreduce.c). */
-static inline bool call_buffers_valid(const call_t *call, size_t received)
-{
-    return call->recvbuf != MPI_IN_PLACE && call->sendbuf != NULL && (call->recvbuf != NULL || received == 0) &&
-           !(call->sendbuf == MPI_IN_PLACE && call->recvbuf == NULL) &&
-           !(call->kind == COLLECTIVE_ALLREDUCE && call->sendbuf == call->recvbuf && call->count > 1);
-}
-
-/* The elements of all blocks; false where a count is negative. */
-static bool call_counts_sum(const call_t *call, int size, size_t *total)
-{
-    size_t sum = 0;
-
-    for (int r = 0; r < size; r++) {
-        if (call->counts[r] < 0) {
-            return false;
-        }
-        sum += (size_t)call->counts[r];
-    }
-    *total = sum;
-    return true;
-}
-
-/* Elements of the whole input, by the communicator's size, in `total`; the reason not to go on, or REASON_ENGINE. */
-static inline reason_t call_measure(const call_t *call, const comm_state_t *state, size_t *total)
-{
-    size_t received = (size_t)call->count;
-
-    *total = (size_t)call->count;
-    if (call->kind == COLLECTIVE_REDUCE_SCATTER) {
-        if (!call_counts_sum(call, state->size, total)) {
-            return REASON_INVALID_ARGUMENT;
-        }
-        received = (size_t)call->counts[state->rank];
-    } else if (call->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
-        *total *= (size_t)state->size;
-    }
-    if (*total == 0) {
-        return REASON_ZERO_COUNT;
-    }
-    return call_buffers_valid(call, received) ? REASON_ENGINE : REASON_INVALID_ARGUMENT;
 }
 
 /* Decides by what MPI requires to be equal on all ranks, and by what the ranks agreed on when the communicator's state
@@ -105,35 +33,39 @@ static inline reason_t call_decide(const call_t *call, const collective_t *colle
     }
     found = comm_state_recent(call->comm);
     if (found == NULL) {
-        found = comm_state_make(call->comm, &reason);
+        found = comm_state_make(call->comm, true, &reason);
         if (found == NULL) {
             return reason;
         }
     }
     *state = found;
-    if (found->reason != REASON_ENGINE && found->reason != REASON_ONE_RANK) {
+    if (__builtin_expect(outstanding_any(found), 0)) {
+        outstanding_settle(found);
+    }
+    const reason_t agreed = (reason_t)atomic_load_explicit(&found->reason, memory_order_acquire);
+    if (agreed != REASON_ENGINE && agreed != REASON_ONE_RANK) {
         if (process.report != NULL) {
             (void)call_measure(call, found, total); /* for the report */
         }
-        return found->reason;
+        return agreed;
     }
     reason = call_measure(call, found, total);
-    if (reason != REASON_ENGINE || found->reason == REASON_ONE_RANK) {
+    if (reason != REASON_ENGINE || agreed == REASON_ONE_RANK) {
         return reason == REASON_ENGINE ? REASON_ONE_RANK : reason;
     }
-    if (process.min_bytes > 0 && *total * dtype_size(collective->dtype) < process.min_bytes) {
-        return REASON_MIN_BYTES;
-    }
-    return process.vtable->supports(process.engine, collective->dtype, collective->op) ? REASON_ENGINE
-                                                                                       : REASON_NO_KERNEL;
+    return call_engine_reason(collective, *total);
 }
 
 /* On the NPUs; MPINPU_ERR_UNSUPPORTED, on all ranks, where that is not to be. */
-static __attribute__((noinline)) mpinpu_status_t call_run_npu(const comm_state_t *state, const collective_t *collective,
+static __attribute__((noinline)) mpinpu_status_t call_run_npu(comm_state_t *state, const collective_t *collective,
                                                               size_t total)
 {
-    return total * dtype_size(collective->dtype) >= process.npu_bytes ? engine_hccl.run(state->npu_comm, collective)
-                                                                      : MPINPU_ERR_UNSUPPORTED;
+    if (state->npu_later) {
+        comm_state_connect_npu(state);
+    }
+    return state->npu_comm != NULL && total * dtype_size(collective->dtype) >= process.npu_bytes
+               ? engine_hccl.run(state->npu_comm, collective)
+               : MPINPU_ERR_UNSUPPORTED;
 }
 
 /* The answer of a call that an engine failed in. */
@@ -147,12 +79,12 @@ static __attribute__((noinline)) int call_fail(const call_t *call, const comm_st
 }
 
 /* Runs the collective and answers as an MPI function does. */
-static inline int call_run(const call_t *call, const comm_state_t *state, const collective_t *collective, size_t total,
+static inline int call_run(const call_t *call, comm_state_t *state, const collective_t *collective, size_t total,
                            reason_t *reason)
 {
     mpinpu_status_t status = MPINPU_ERR_UNSUPPORTED;
 
-    if (__builtin_expect(state->npu_comm != NULL, 0)) {
+    if (__builtin_expect(state->npu_comm != NULL || state->npu_later, 0)) {
         status = call_run_npu(state, collective, total);
         *reason = status == MPINPU_ERR_UNSUPPORTED ? *reason : REASON_HCCL;
     }
@@ -248,6 +180,9 @@ __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *
         [CORE_Allreduce] = (core_entry_t)core_allreduce,
         [CORE_Reduce_scatter] = (core_entry_t)core_reduce_scatter,
         [CORE_Reduce_scatter_block] = (core_entry_t)core_reduce_scatter_block,
+        [CORE_Iallreduce] = (core_entry_t)core_iallreduce,
+        [CORE_Ireduce_scatter] = (core_entry_t)core_ireduce_scatter,
+        [CORE_Ireduce_scatter_block] = (core_entry_t)core_ireduce_scatter_block,
     };
 
     if (real->abi != MPINPU_CORE_ABI || real->functions != CORE_FUNCTION_COUNT) {

@@ -35,6 +35,9 @@ typedef uintptr_t word_t;
 #define WORDS_6 word_t a, word_t b, word_t c, word_t d, word_t e, word_t f
 #define PASS_6  a, b, c, d, e, f
 typedef int (*function_6_t)(WORDS_6);
+#define WORDS_7 WORDS_6, word_t g
+#define PASS_7  PASS_6, g
+typedef int (*function_7_t)(WORDS_7);
 
 /* Where MPI_X and PMPI_X lead. Written once, by the resolver, with release: who reads a pointer with acquire also sees
    everything that the core set up before. Who still reads the start value goes through the resolver, and waits. */

@@ -12,16 +12,32 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Nonblocking collectives of a communicator, in the order of their issue. Of outstanding.c, under its lock but where it
+   says otherwise. */
+typedef struct queue {
+    _Atomic unsigned count; /* issued and not ended; release when ended, acquire when read: relaxed by who issues */
+    struct operation *first;
+    struct operation *last;
+    struct setup *setup; /* under way; NULL: ended, or made by a blocking call */
+    MPI_Comm twin;       /* the host MPI's part in what was begun by a nonblocking call; MPI_COMM_NULL: there is none */
+    bool listed;         /* among those that have something to do */
+    bool freed;          /* the communicator is: the state ends with the last collective */
+    struct comm_state *next; /* of those listed, or left */
+} queue_t;
+
 /* What is known of a communicator. States are never given back to the allocator before the process ends, so a stale
    pointer to one may be looked at: it then names another communicator. */
 typedef struct comm_state {
-    _Atomic(MPI_Comm) comm;     /* whose state it is; MPI_COMM_NULL while unused */
-    reason_t reason;            /* REASON_ENGINE, REASON_ONE_RANK, or why the host MPI does its calls */
+    _Atomic(MPI_Comm) comm; /* whose state it is; MPI_COMM_NULL while unused */
+    _Atomic int reason;     /* reason_t: REASON_ENGINE, REASON_ONE_RANK, REASON_SETTING_UP, or why the host MPI does its
+                               calls; release when set, acquire when read */
+    bool npu_later;         /* made by a nonblocking call: the first blocking one asks for the NPUs */
     engine_comm_t *engine_comm; /* with REASON_ENGINE */
     engine_comm_t *npu_comm;    /* with REASON_ENGINE: its state on the NPUs, or NULL */
     MPI_Comm handle;            /* for the exchange of npu_comm, as long as that lives */
     int rank;
     int size;
+    queue_t queue; /* nonblocking collectives */
     struct comm_state *next_free;
     struct comm_state *next; /* of all ever made */
 } comm_state_t;
@@ -34,6 +50,15 @@ typedef enum process_phase {
     PROCESS_LEAVES, /* MPI_Finalize has begun: calls are served while MPI says that it runs */
     PROCESS_ENDED,  /* MPI has ended */
 } process_phase_t;
+
+/* What outstanding.c keeps of the process. */
+typedef struct outstanding {
+    _Atomic unsigned count;             /* nonblocking collectives and set-ups that have not ended; relaxed: a hint */
+    _Atomic bool entered;               /* the lock: acquire when taken, release when left */
+    _Atomic(struct operation *) issued; /* not yet in their queues, the latest first; release and acquire */
+    comm_state_t *listed;               /* what has something to do */
+    _Atomic(comm_state_t *) left;       /* to be ended, their twins to be freed, outside of any callback */
+} outstanding_t;
 
 typedef struct process {
     _Atomic int phase;    /* process_phase_t; release when set, acquire when read */
@@ -58,6 +83,7 @@ typedef struct process {
     bool windows_used; /* by any of them */
     comm_state_t *states;
     comm_state_t *free_states;
+    outstanding_t outstanding;
     /* Recently used states by handle; relaxed suffices: an entry is believed only if its `comm` is the handle asked
      * for. */
     _Atomic(comm_state_t *) cache[COMM_CACHE_SLOTS];
@@ -70,8 +96,19 @@ extern process_t process;
 bool process_start(void);
 
 /* The state of an intracommunicator, made (collectively over it) when it has none; NULL with `reason` set where the
-   handle is an intercommunicator or none at all. Any thread. */
-comm_state_t *comm_state_make(MPI_Comm comm, reason_t *reason);
+   handle is an intercommunicator or none at all. Where that must not block, the state has REASON_SETTING_UP until
+   outstanding.c has brought it to an end. Any thread. */
+comm_state_t *comm_state_make(MPI_Comm comm, bool may_block, reason_t *reason);
+
+/* Collective, by the exchange: makes the engine's state, or agrees with the other ranks that there is none, and sets
+   state->reason. */
+void comm_state_connect(comm_state_t *state, const engine_exchange_t *exchange);
+
+/* Collective where any rank offers NPUs, as all know: their state is made, or all go without. */
+void comm_state_connect_npu(comm_state_t *state);
+
+/* The communicator is gone, and nothing is under way on it: the state is for another one. */
+void comm_state_end(comm_state_t *state);
 
 /* Ends all states, local; at MPI_Finalize. */
 void comm_states_close(void);

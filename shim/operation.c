@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shim/operation.h"
+
+#include "engine/host/kernels.h"
+#include "mpi_compat/errors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* MPI 3.1, sections 5.12.9 to 5.12.11. */
+typedef int icount_function_t(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
+typedef int icounts_function_t(const void *, void *, const int *, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
+
+int operation_real(const call_t *call, MPI_Comm comm, MPI_Request *request)
+{
+    core_entry_t real = process.real->entry[call->function];
+
+    if (call->kind == COLLECTIVE_REDUCE_SCATTER) {
+        return ((icounts_function_t *)real)(call->sendbuf, call->recvbuf, call->counts, call->datatype, call->op, comm,
+                                            request);
+    }
+    return ((icount_function_t *)real)(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op, comm,
+                                       request);
+}
+
+operation_t *operation_new(const call_t *call, comm_state_t *state, const collective_t *collective, size_t total)
+{
+    const size_t counts = call->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)state->size : 0;
+    operation_t *operation = malloc(sizeof *operation + counts * sizeof(int));
+
+    if (operation == NULL) {
+        return NULL;
+    }
+    *operation = (operation_t){
+        .state = state, .call = *call, .collective = *collective, .total = total, .inner = MPI_REQUEST_NULL};
+    operation->collective.recv = call->recvbuf;
+    operation->collective.send = call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
+    if (counts > 0) {
+        memcpy(operation->counts, call->counts, counts * sizeof(int));
+        operation->call.counts = operation->counts;
+        operation->collective.counts = operation->counts;
+    }
+    return operation;
+}
+
+/* What is known only once the communicator is set up. */
+static reason_t operation_decide(const operation_t *operation)
+{
+    const collective_t *collective = &operation->collective;
+    const reason_t reason = (reason_t)atomic_load_explicit(&operation->state->reason, memory_order_acquire);
+
+    return reason == REASON_ENGINE ? call_engine_reason(collective, operation->total) : reason;
+}
+
+static int operation_fail(const operation_t *operation, mpinpu_status_t status)
+{
+    return compat_error_code(status, process.vtable->comm_failure(operation->state->engine_comm));
+}
+
+void operation_begin(operation_t *operation)
+{
+    operation->begun = true;
+    operation->reason = operation_decide(operation);
+    if (operation->reason == REASON_ENGINE) {
+        mpinpu_status_t status = process.vtable->start(operation->state->engine_comm, &operation->collective);
+        operation->code = status == MPINPU_OK ? MPI_SUCCESS : operation_fail(operation, status);
+    } else if (operation->reason == REASON_ONE_RANK) {
+        kernel_copy(operation->collective.dtype, operation->collective.recv, operation->collective.send,
+                    operation->total);
+    } else {
+        operation->code = operation_real(&operation->call, operation->state->queue.twin, &operation->inner);
+    }
+}
+
+bool operation_advance(operation_t *operation)
+{
+    mpinpu_status_t status;
+    int done = 0;
+
+    if (operation->code != MPI_SUCCESS || operation->reason == REASON_ONE_RANK) {
+        return true;
+    }
+    if (operation->reason != REASON_ENGINE) {
+        operation->code = PMPI_Test(&operation->inner, &done, MPI_STATUS_IGNORE);
+        return done != 0 || operation->code != MPI_SUCCESS;
+    }
+    status = process.vtable->advance(operation->state->engine_comm);
+    if (status == MPINPU_IN_PROGRESS) {
+        return false;
+    }
+    operation->code = status == MPINPU_OK ? MPI_SUCCESS : operation_fail(operation, status);
+    return true;
+}
+
+void operation_complete(operation_t *operation)
+{
+    if (process.report != NULL) {
+        report_call(process.report, operation->call.kind, (int)operation->collective.dtype,
+                    operation->total * dtype_size(operation->collective.dtype), operation->reason,
+                    process_clock() - operation->issued);
+    }
+    (void)PMPI_Grequest_complete(operation->request);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A nonblocking collective, from its issue until its request is gone. */
+#ifndef SHIM_OPERATION_H
+#define SHIM_OPERATION_H
+
+#include "shim/call.h"
+
+typedef struct operation {
+    struct operation *next; /* in its queue */
+    comm_state_t *state;
+    call_t call; /* as it came; its counts are a copy */
+    collective_t collective;
+    size_t total; /* elements of the whole input */
+    uint64_t issued;
+    bool begun;
+    reason_t reason;     /* once begun: who does it */
+    int code;            /* once ended: what MPI_Wait returns */
+    MPI_Request request; /* what the program holds: a generalised request of the host MPI */
+    MPI_Request inner;   /* the host MPI's own on the twin */
+    int counts[];
+} operation_t;
+
+/* Copies what the caller may change after the call. NULL: no memory. */
+operation_t *operation_new(const call_t *call, comm_state_t *state, const collective_t *collective, size_t total);
+
+/* Begins, when all before it on the communicator have ended. */
+void operation_begin(operation_t *operation);
+
+/* Goes on. True: it has ended, and the code is set. */
+bool operation_advance(operation_t *operation);
+
+/* Completes the request; the operation may be gone on return. */
+void operation_complete(operation_t *operation);
+
+/* The nonblocking function of the host MPI that the call is of, on the communicator given. */
+int operation_real(const call_t *call, MPI_Comm comm, MPI_Request *request);
+
+#endif

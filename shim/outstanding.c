@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shim/outstanding.h"
+
+#include "mpi_compat/progress.h"
+#include "shim/setup.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+static bool outstanding_enter(void)
+{
+    /* Acquire: what the last one did is visible. */
+    return !atomic_exchange_explicit(&process.outstanding.entered, true, memory_order_acquire);
+}
+
+static void outstanding_wait(void)
+{
+    while (!outstanding_enter()) {
+        (void)sched_yield();
+    }
+}
+
+static void outstanding_exit(void)
+{
+    atomic_store_explicit(&process.outstanding.entered, false, memory_order_release);
+}
+
+static void queue_list(comm_state_t *state)
+{
+    if (!state->queue.listed) {
+        state->queue.listed = true;
+        state->queue.next = process.outstanding.listed;
+        process.outstanding.listed = state;
+    }
+}
+
+/* Puts what was issued into the queues, in the order of issue. */
+static void issued_take(void)
+{
+    operation_t *latest = atomic_exchange_explicit(&process.outstanding.issued, NULL, memory_order_acquire);
+    operation_t *first = NULL;
+
+    while (latest != NULL) {
+        operation_t *before = latest->next;
+        latest->next = first;
+        first = latest;
+        latest = before;
+    }
+    while (first != NULL) {
+        operation_t *operation = first;
+        queue_t *queue = &operation->state->queue;
+        first = operation->next;
+        operation->next = NULL;
+        if (queue->first == NULL) {
+            queue->first = operation;
+        } else {
+            queue->last->next = operation;
+        }
+        queue->last = operation;
+        queue_list(operation->state);
+    }
+}
+
+static void count_down(comm_state_t *state)
+{
+    /* Release: see outstanding_any. */
+    atomic_fetch_sub_explicit(&state->queue.count, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&process.outstanding.count, 1, memory_order_relaxed);
+}
+
+/* How many ended. */
+static int queue_advance(comm_state_t *state)
+{
+    queue_t *queue = &state->queue;
+    operation_t *operation;
+    int ended = 0;
+
+    if (queue->setup != NULL) {
+        if (!setup_step(queue->setup)) {
+            return 0;
+        }
+        queue->setup = NULL;
+        count_down(state);
+        ended++;
+    }
+    while ((operation = queue->first) != NULL) {
+        if (!operation->begun) {
+            operation_begin(operation);
+        }
+        if (!operation_advance(operation)) {
+            break;
+        }
+        queue->first = operation->next;
+        operation_complete(operation);
+        count_down(state);
+        ended++;
+    }
+    return ended;
+}
+
+/* Hands over a state whose communicator is gone to who may free its twin. */
+static void queue_left(comm_state_t *state)
+{
+    state->queue.next = atomic_load_explicit(&process.outstanding.left, memory_order_relaxed);
+    /* Release: the link; pairs with the acquire of who takes the list. */
+    while (!atomic_compare_exchange_weak_explicit(&process.outstanding.left, &state->queue.next, state,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
+
+/* With the lock held. */
+static int queues_advance(void)
+{
+    comm_state_t **link = &process.outstanding.listed;
+    int ended = 0;
+
+    issued_take();
+    while (*link != NULL) {
+        comm_state_t *state = *link;
+        ended += queue_advance(state);
+        if (state->queue.first != NULL || state->queue.setup != NULL) {
+            link = &state->queue.next;
+            continue;
+        }
+        *link = state->queue.next;
+        state->queue.listed = false;
+        if (state->queue.freed) {
+            queue_left(state);
+        }
+    }
+    return ended;
+}
+
+/* The host MPI calls this. */
+static int outstanding_progress(void)
+{
+    int ended = 0;
+
+    if (atomic_load_explicit(&process.outstanding.count, memory_order_relaxed) != 0 && outstanding_enter()) {
+        ended = queues_advance();
+        outstanding_exit();
+    }
+    return ended;
+}
+
+/* Ends the states whose communicators are gone; not in a callback of MPI's, where no communicator may be freed. */
+static void left_end(void)
+{
+    comm_state_t *state = atomic_load_explicit(&process.outstanding.left, memory_order_relaxed);
+
+    if (state != NULL) {
+        state = atomic_exchange_explicit(&process.outstanding.left, NULL, memory_order_acquire);
+    }
+    while (state != NULL) {
+        comm_state_t *next = state->queue.next;
+        if (state->queue.twin != MPI_COMM_NULL) {
+            (void)PMPI_Comm_free(&state->queue.twin);
+        }
+        comm_state_end(state);
+        state = next;
+    }
+}
+
+static bool registered; /* once */
+
+static void outstanding_register(void)
+{
+    registered = compat_progress_register(outstanding_progress);
+}
+
+bool outstanding_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, outstanding_register);
+    return registered;
+}
+
+bool outstanding_set_up(comm_state_t *state, MPI_Comm comm)
+{
+    setup_t *setup = setup_begin(state, comm);
+
+    if (setup == NULL) {
+        return false;
+    }
+    atomic_store_explicit(&state->reason, REASON_SETTING_UP, memory_order_relaxed);
+    atomic_store_explicit(&state->queue.count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&process.outstanding.count, 1, memory_order_relaxed);
+    outstanding_wait();
+    state->queue.setup = setup;
+    queue_list(state);
+    outstanding_exit();
+    return true;
+}
+
+void outstanding_issue(operation_t *operation)
+{
+    atomic_fetch_add_explicit(&operation->state->queue.count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&process.outstanding.count, 1, memory_order_relaxed);
+    operation->next = atomic_load_explicit(&process.outstanding.issued, memory_order_relaxed);
+    /* Release: the operation is visible to who takes it. */
+    while (!atomic_compare_exchange_weak_explicit(&process.outstanding.issued, &operation->next, operation,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    (void)outstanding_progress();
+    left_end();
+}
+
+void outstanding_settle(comm_state_t *state)
+{
+    enum { POLLS = 64 };
+
+    for (unsigned polls = 1; outstanding_any(state); polls++) {
+        compat_progress();
+        if (polls % POLLS == 0) {
+            (void)sched_yield();
+        }
+    }
+}
+
+void outstanding_leave(comm_state_t *state)
+{
+    bool busy;
+
+    outstanding_wait();
+    issued_take();
+    busy = state->queue.listed;
+    state->queue.freed = busy;
+    outstanding_exit();
+    if (!busy && state->queue.twin == MPI_COMM_NULL) {
+        comm_state_end(state);
+    } else if (!busy) {
+        queue_left(state);
+    }
+}
