@@ -3,16 +3,16 @@
 lib_LTLIBRARIES += libmpinpu.la
 libmpinpu_la_SOURCES = \
 	shim/preload.c shim/core.h shim/core_load.c shim/core_load.h shim/functions.def \
-	shim/interposed.def shim/memory.c shim/memory.h engine/job.h engine/memory_watch.h
+	shim/memory.c shim/memory.h engine/job.h engine/memory_watch.h
 libmpinpu_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -Wl,--version-script=shim/libmpinpu.map
 libmpinpu_la_DEPENDENCIES = shim/libmpinpu.map
 
-shim/libmpinpu.map: $(srcdir)/shim/functions.def $(srcdir)/shim/interposed.def
+# What has no version here and is visible is exported without one.
+shim/libmpinpu.map: $(srcdir)/shim/functions.def
 	$(AM_V_GEN)$(MKDIR_P) shim && { \
-	  echo '{'; echo '    global:'; \
-	  $(SED) -n 's/^FUNCTION(\([A-Za-z_]*\),.*/        MPI_\1; PMPI_\1;/p' $(srcdir)/shim/functions.def; \
-	  $(SED) -n 's/^INTERPOSED(\([A-Za-z0-9_]*\)).*/        \1;/p' $(srcdir)/shim/interposed.def; \
-	  echo '    local: *;'; echo '};'; \
+	  echo 'MPINPU {'; echo '    global:'; \
+	  $(SED) -n 's/^FUNCTION(\([A-Za-z_]*\),.* SOME)$$/        \1; P\1;/p' $(srcdir)/shim/functions.def; \
+	  echo '    local: some_*;'; echo '};'; \
 	} >$@-new && mv -f $@-new $@
 CLEANFILES += shim/libmpinpu.map
 
@@ -21,6 +21,7 @@ pkglib_LTLIBRARIES += libmpinpu-openmpi.la
 libmpinpu_openmpi_la_SOURCES = \
 	shim/call.h shim/comm.c \
 	shim/core.c shim/core.h \
+	shim/host_calls.c shim/host_calls.h \
 	shim/nonblocking.c shim/nonblocking.h \
 	shim/operation.c shim/operation.h \
 	shim/outstanding.c shim/outstanding.h \

@@ -5,6 +5,7 @@
 #include "engine/host/kernels.h"
 #include "mpi_compat/errors.h"
 #include "shim/call.h"
+#include "shim/host_calls.h"
 #include "shim/nonblocking.h"
 #include "shim/outstanding.h"
 
@@ -129,7 +130,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
     }
     if (process.report != NULL) {
         bool known = answer == COMPAT_SERVED;
-        report_call(process.report, call->kind, known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
+        report_call(process.report, REPORT_BLOCKING, call->kind, known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
                     known ? total * dtype_size(collective.dtype) : 0, reason, process_clock() - begin);
     }
     return code;
@@ -138,7 +139,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
 static int core_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                           MPI_Comm comm)
 {
-    return call_serve(&(call_t){.function = CORE_Allreduce,
+    return call_serve(&(call_t){.function = CORE_MPI_Allreduce,
                                 .kind = COLLECTIVE_ALLREDUCE,
                                 .sendbuf = sendbuf,
                                 .recvbuf = recvbuf,
@@ -151,7 +152,7 @@ static int core_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Dat
 static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                                      MPI_Comm comm)
 {
-    return call_serve(&(call_t){.function = CORE_Reduce_scatter_block,
+    return call_serve(&(call_t){.function = CORE_MPI_Reduce_scatter_block,
                                 .kind = COLLECTIVE_REDUCE_SCATTER_BLOCK,
                                 .sendbuf = sendbuf,
                                 .recvbuf = recvbuf,
@@ -164,7 +165,7 @@ static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int cou
 static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, MPI_Datatype datatype, MPI_Op op,
                                MPI_Comm comm)
 {
-    return call_serve(&(call_t){.function = CORE_Reduce_scatter,
+    return call_serve(&(call_t){.function = CORE_MPI_Reduce_scatter,
                                 .kind = COLLECTIVE_REDUCE_SCATTER,
                                 .sendbuf = sendbuf,
                                 .recvbuf = recvbuf,
@@ -177,12 +178,12 @@ static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *co
 __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *real, core_table_t *served)
 {
     static const core_entry_t entries[CORE_FUNCTION_COUNT] = {
-        [CORE_Allreduce] = (core_entry_t)core_allreduce,
-        [CORE_Reduce_scatter] = (core_entry_t)core_reduce_scatter,
-        [CORE_Reduce_scatter_block] = (core_entry_t)core_reduce_scatter_block,
-        [CORE_Iallreduce] = (core_entry_t)core_iallreduce,
-        [CORE_Ireduce_scatter] = (core_entry_t)core_ireduce_scatter,
-        [CORE_Ireduce_scatter_block] = (core_entry_t)core_ireduce_scatter_block,
+        [CORE_MPI_Allreduce] = (core_entry_t)core_allreduce,
+        [CORE_MPI_Reduce_scatter] = (core_entry_t)core_reduce_scatter,
+        [CORE_MPI_Reduce_scatter_block] = (core_entry_t)core_reduce_scatter_block,
+        [CORE_MPI_Iallreduce] = (core_entry_t)core_iallreduce,
+        [CORE_MPI_Ireduce_scatter] = (core_entry_t)core_ireduce_scatter,
+        [CORE_MPI_Ireduce_scatter_block] = (core_entry_t)core_ireduce_scatter_block,
     };
 
     if (real->abi != MPINPU_CORE_ABI || real->functions != CORE_FUNCTION_COUNT) {
@@ -190,7 +191,9 @@ __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *
     }
     process.real = real;
     for (int f = 0; f < CORE_FUNCTION_COUNT; f++) {
-        served->entry[f] = real->entry[f] != NULL ? entries[f] : NULL;
+        const bool serves = entries[f] != NULL && real->entry[f] != NULL;
+        process.answers[f] = serves ? entries[f] : host_call((core_function_t)f);
+        served->entry[f] = process.answers[f];
     }
     return 0;
 }

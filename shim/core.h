@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 /* Rises with every change of this file that an older partner would misread. */
-enum { MPINPU_CORE_ABI = 2 };
+enum { MPINPU_CORE_ABI = 3 };
 
-/* The intercepted functions, numbered in the order of functions.def: CORE_Allreduce, ... */
+/* The intercepted functions, numbered in the order of functions.def: CORE_MPI_Allreduce, ... */
 typedef enum core_function {
-#define FUNCTION(NAME, words) CORE_##NAME,
+#define FUNCTION(NAME, kind, mode, width, presence) CORE_##NAME,
 #include "shim/functions.def"
 #undef FUNCTION
     CORE_FUNCTION_COUNT
@@ -35,8 +35,8 @@ typedef struct core_table {
    MPI. `real` holds PMPI_X of the MPI library that this process has loaded, the way to the host MPI past every
    interception, NULL for a function which that library lacks; its memory is the caller's and lives as long as the
    process. On return 0 `served` (abi and functions are set by the caller) holds for each function what answers it,
-   never NULL where `real` is not; it is called by any thread from then on. Another value: the core declines, having
-   said why on stderr, and every call goes straight to `real`. Keeps no pointer to `served`. */
+   which is called by any thread from then on; NULL: `real` does. It may answer what `real` lacks. Another value: the
+   core declines, having said why on stderr, and every call goes straight to `real`. Keeps no pointer to `served`. */
 typedef int core_open_t(const core_table_t *real, core_table_t *served);
 core_open_t mpinpu_core_open;
 

@@ -111,7 +111,8 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     int code = operation_real(call, call->comm, request);
     if (process.report != NULL) {
         bool known = answer == COMPAT_SERVED;
-        report_call(process.report, call->kind, known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
+        report_call(process.report, REPORT_NONBLOCKING, call->kind,
+                    known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
                     known ? total * dtype_size(collective.dtype) : 0, reason, process_clock() - begin);
     }
     return code;
@@ -120,7 +121,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
 int core_iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                     MPI_Request *request)
 {
-    return call_serve(&(call_t){.function = CORE_Iallreduce,
+    return call_serve(&(call_t){.function = CORE_MPI_Iallreduce,
                                 .kind = COLLECTIVE_ALLREDUCE,
                                 .sendbuf = sendbuf,
                                 .recvbuf = recvbuf,
@@ -134,7 +135,7 @@ int core_iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype 
 int core_ireduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, MPI_Datatype datatype, MPI_Op op,
                          MPI_Comm comm, MPI_Request *request)
 {
-    return call_serve(&(call_t){.function = CORE_Ireduce_scatter,
+    return call_serve(&(call_t){.function = CORE_MPI_Ireduce_scatter,
                                 .kind = COLLECTIVE_REDUCE_SCATTER,
                                 .sendbuf = sendbuf,
                                 .recvbuf = recvbuf,
@@ -148,7 +149,7 @@ int core_ireduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, 
 int core_ireduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                                MPI_Comm comm, MPI_Request *request)
 {
-    return call_serve(&(call_t){.function = CORE_Ireduce_scatter_block,
+    return call_serve(&(call_t){.function = CORE_MPI_Ireduce_scatter_block,
                                 .kind = COLLECTIVE_REDUCE_SCATTER_BLOCK,
                                 .sendbuf = sendbuf,
                                 .recvbuf = recvbuf,

@@ -95,7 +95,7 @@ bool operation_advance(operation_t *operation)
 void operation_complete(operation_t *operation)
 {
     if (process.report != NULL) {
-        report_call(process.report, operation->call.kind, (int)operation->collective.dtype,
+        report_call(process.report, REPORT_NONBLOCKING, operation->call.kind, (int)operation->collective.dtype,
                     operation->total * dtype_size(operation->collective.dtype), operation->reason,
                     process_clock() - operation->issued);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libmpinpu.so: what is preloaded. It exports MPI_X and PMPI_X for each row of functions.def and needs libc alone. A
+/* libmpinpu.so: what is preloaded. It exports MPI_X and PMPI_X for each row X of functions.def and needs libc alone. A
    call loads a pointer and jumps. The pointers start at a resolver, which finds the MPI library that this process has
    loaded, opens the core that is written for it, and sets them for good.
 
@@ -32,12 +32,30 @@
    whose upper half the callee ignores where the parameter is an int. So words passed on unchanged serve every MPI. */
 typedef uintptr_t word_t;
 
-#define WORDS_6 word_t a, word_t b, word_t c, word_t d, word_t e, word_t f
-#define PASS_6  a, b, c, d, e, f
-typedef int (*function_6_t)(WORDS_6);
-#define WORDS_7 WORDS_6, word_t g
-#define PASS_7  PASS_6, g
-typedef int (*function_7_t)(WORDS_7);
+#define WORDS_BLOCKING    word_t a, word_t b, word_t c, word_t d, word_t e, word_t f
+#define PASS_BLOCKING     a, b, c, d, e, f
+#define WORDS_NONBLOCKING WORDS_BLOCKING, word_t g
+#define PASS_NONBLOCKING  PASS_BLOCKING, g
+#define WORDS_PERSISTENT  WORDS_NONBLOCKING, word_t h
+#define PASS_PERSISTENT   PASS_NONBLOCKING, h
+typedef int (*function_BLOCKING_t)(WORDS_BLOCKING);
+typedef int (*function_NONBLOCKING_t)(WORDS_NONBLOCKING);
+typedef int (*function_PERSISTENT_t)(WORDS_PERSISTENT);
+
+/* How a symbol is exported. One that only some MPIs have must not be what a program finds that asks dlsym whether the
+   loaded MPI has it; so it carries a version that is not the default one: the dynamic linker binds references to it,
+   which have no version, and dlsym goes past it to the MPI library. (glibc, elf/dl-lookup.c: to a reference without a
+   version the first version of an object, which has the index 2, is as good as none; dlsym wants the default one.) */
+#define EXPORTED_AS_EVERY(SYMBOL) SYMBOL
+#define EXPORTED_AS_SOME(SYMBOL)  some_##SYMBOL
+#define EXPORT_EVERY(SYMBOL)      __attribute__((visibility("default")))
+#if defined(__has_attribute) && __has_attribute(symver)
+#define EXPORT_SOME(SYMBOL) __attribute__((visibility("default"), symver(#SYMBOL "@MPINPU")))
+#else
+#define EXPORT_SOME(SYMBOL)                                 \
+    __asm__(".symver some_" #SYMBOL "," #SYMBOL "@MPINPU"); \
+    __attribute__((visibility("default")))
+#endif
 
 /* Where MPI_X and PMPI_X lead. Written once, by the resolver, with release: who reads a pointer with acquire also sees
    everything that the core set up before. Who still reads the start value goes through the resolver, and waits. */
@@ -49,36 +67,36 @@ static void missing(const char *symbol);
 
 /* For each symbol: its first destination, which resolves and goes on; the destination where this process has no such
    function; and the function that is exported. */
-#define WRAPPER(SYMBOL, entry, NAME, words)                                                  \
-    static int first_##SYMBOL(WORDS_##words)                                                 \
+#define WRAPPER(SYMBOL, entry, NAME, mode, presence)                                         \
+    static int first_##SYMBOL(WORDS_##mode)                                                  \
     {                                                                                        \
         resolve();                                                                           \
         core_entry_t go = atomic_load_explicit(&(entry)[CORE_##NAME], memory_order_acquire); \
-        return ((function_##words##_t)go)(PASS_##words);                                     \
+        return ((function_##mode##_t)go)(PASS_##mode);                                       \
     }                                                                                        \
     static void missing_##SYMBOL(void)                                                       \
     {                                                                                        \
         missing(#SYMBOL);                                                                    \
     }                                                                                        \
-    __attribute__((visibility("default"))) int SYMBOL(WORDS_##words);                        \
-    int SYMBOL(WORDS_##words)                                                                \
+    EXPORT_##presence(SYMBOL) int EXPORTED_AS_##presence(SYMBOL)(WORDS_##mode);              \
+    int EXPORTED_AS_##presence(SYMBOL)(WORDS_##mode)                                         \
     {                                                                                        \
         core_entry_t go = atomic_load_explicit(&(entry)[CORE_##NAME], memory_order_acquire); \
-        return ((function_##words##_t)go)(PASS_##words);                                     \
+        return ((function_##mode##_t)go)(PASS_##mode);                                       \
     }
-#define FUNCTION(NAME, words)                   \
-    WRAPPER(MPI_##NAME, mpi_entry, NAME, words) \
-    WRAPPER(PMPI_##NAME, pmpi_entry, NAME, words)
+#define FUNCTION(NAME, kind, mode, width, presence) \
+    WRAPPER(NAME, mpi_entry, NAME, mode, presence)  \
+    WRAPPER(P##NAME, pmpi_entry, NAME, mode, presence)
 #include "shim/functions.def"
 #undef FUNCTION
 
 static _Atomic(core_entry_t) mpi_entry[CORE_FUNCTION_COUNT] = {
-#define FUNCTION(NAME, words) (core_entry_t) first_MPI_##NAME,
+#define FUNCTION(NAME, kind, mode, width, presence) (core_entry_t) first_##NAME,
 #include "shim/functions.def"
 #undef FUNCTION
 };
 static _Atomic(core_entry_t) pmpi_entry[CORE_FUNCTION_COUNT] = {
-#define FUNCTION(NAME, words) (core_entry_t) first_PMPI_##NAME,
+#define FUNCTION(NAME, kind, mode, width, presence) (core_entry_t) first_P##NAME,
 #include "shim/functions.def"
 #undef FUNCTION
 };
@@ -89,7 +107,7 @@ static const struct function {
     core_entry_t mpi_missing;
     core_entry_t pmpi_missing;
 } functions[CORE_FUNCTION_COUNT] = {
-#define FUNCTION(NAME, words) {"MPI_" #NAME, "PMPI_" #NAME, missing_MPI_##NAME, missing_PMPI_##NAME},
+#define FUNCTION(NAME, kind, mode, width, presence) {#NAME, "P" #NAME, missing_##NAME, missing_P##NAME},
 #include "shim/functions.def"
 #undef FUNCTION
 };
@@ -361,8 +379,8 @@ static void resolve_once(void)
         served = real;
     }
     for (int f = 0; f < CORE_FUNCTION_COUNT; f++) {
-        core_entry_t mpi = mpi_destination(functions[f].mpi_name, &library, served.entry[f]);
-        core_entry_t pmpi = served.entry[f];
+        core_entry_t pmpi = served.entry[f] != NULL ? served.entry[f] : real.entry[f];
+        core_entry_t mpi = mpi_destination(functions[f].mpi_name, &library, pmpi);
         atomic_store_explicit(&mpi_entry[f], mpi != NULL ? mpi : functions[f].mpi_missing, memory_order_release);
         atomic_store_explicit(&pmpi_entry[f], pmpi != NULL ? pmpi : functions[f].pmpi_missing, memory_order_release);
     }

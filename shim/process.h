@@ -64,6 +64,7 @@ typedef struct process {
     _Atomic int phase;    /* process_phase_t; release when set, acquire when read */
     pthread_mutex_t lock; /* everything below that is not set once before PROCESS_RUNS */
     const core_table_t *real;
+    core_entry_t answers[CORE_FUNCTION_COUNT]; /* what answers each function; NULL: the host MPI */
     settings_t settings;
     size_t min_bytes;
     report_t *report; /* NULL: off */

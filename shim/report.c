@@ -55,7 +55,7 @@ static void add(atomic_uint_least64_t *count, uint64_t amount)
     atomic_fetch_add_explicit(count, amount, memory_order_relaxed);
 }
 
-void report_call(report_t *report, collective_kind_t kind, int dtype, size_t bytes, reason_t reason,
+void report_call(report_t *report, report_mode_t mode, collective_kind_t kind, int dtype, size_t bytes, reason_t reason,
                  uint64_t nanoseconds)
 {
     int size_class = 0;
@@ -63,7 +63,7 @@ void report_call(report_t *report, collective_kind_t kind, int dtype, size_t byt
     while (size_class < REPORT_CLASS_COUNT - 1 && bytes > class_most[size_class]) {
         size_class++;
     }
-    report_count_t *count = &report->row[kind][dtype][size_class][reason_is_host(reason)];
+    report_count_t *count = &report->row[mode][kind][dtype][size_class][reason_is_host(reason)];
     add(&count->calls, 1);
     add(&count->bytes, bytes);
     add(&count->nanoseconds, nanoseconds);

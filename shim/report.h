@@ -23,6 +23,14 @@ const char *reason_text(reason_t reason);
 /* Whether the host MPI answered a call that has this reason. */
 bool reason_is_host(reason_t reason);
 
+/* How a collective is called. */
+typedef enum report_mode {
+    REPORT_BLOCKING,
+    REPORT_NONBLOCKING, /* one call: that which starts it */
+    REPORT_PERSISTENT,  /* one call: that which makes the request */
+    REPORT_MODE_COUNT
+} report_mode_t;
+
 /* In place of a dtype_t where a call has none of the engine's. */
 enum { REPORT_NO_DTYPE = DTYPE_COUNT };
 
@@ -55,7 +63,7 @@ void report_free(report_t *report);
 /* Counts one call: `bytes` is the size of the reduced vector at this rank (0 where it cannot be told), `dtype` a
    dtype_t or REPORT_NO_DTYPE, `nanoseconds` the time from entry to return. A few relaxed atomic additions. Any thread.
  */
-void report_call(report_t *report, collective_kind_t kind, int dtype, size_t bytes, reason_t reason,
+void report_call(report_t *report, report_mode_t mode, collective_kind_t kind, int dtype, size_t bytes, reason_t reason,
                  uint64_t nanoseconds);
 
 /* Writes the report as a table, or as one JSON object. While other threads still count, a row may lack their last call.

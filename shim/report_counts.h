@@ -21,7 +21,7 @@ typedef struct report_count {
 
 struct report {
     /* The last index: 0 done by the library, 1 by the host MPI. */
-    report_count_t row[COLLECTIVE_KIND_COUNT][DTYPE_COUNT + 1][REPORT_CLASS_COUNT][2];
+    report_count_t row[REPORT_MODE_COUNT][COLLECTIVE_KIND_COUNT][DTYPE_COUNT + 1][REPORT_CLASS_COUNT][2];
     atomic_uint_least64_t reason[REASON_COUNT];
 };
 

@@ -6,6 +6,7 @@
 
 /* A row of the report, read at one moment. */
 typedef struct row {
+    report_mode_t mode;
     collective_kind_t kind;
     int dtype;
     int size_class;
@@ -21,18 +22,19 @@ static uint64_t read_count(const atomic_uint_least64_t *count)
     return atomic_load_explicit(count, memory_order_relaxed); /* relaxed: each count stands for itself */
 }
 
-/* Visits the rows that have calls, ordered by collective, datatype and size. */
+/* Visits the rows that have calls, ordered by mode, collective, datatype and size. */
 static void rows_visit(const report_t *report, row_visit_t *visit, void *context)
 {
     const int classes = REPORT_CLASS_COUNT;
     const int dtypes = DTYPE_COUNT + 1;
 
-    for (int i = 0; i < COLLECTIVE_KIND_COUNT * dtypes * classes; i++) {
-        row_t row = {.kind = (collective_kind_t)(i / classes / dtypes),
+    for (int i = 0; i < REPORT_MODE_COUNT * COLLECTIVE_KIND_COUNT * dtypes * classes; i++) {
+        row_t row = {.mode = (report_mode_t)(i / classes / dtypes / COLLECTIVE_KIND_COUNT),
+                     .kind = (collective_kind_t)(i / classes / dtypes % COLLECTIVE_KIND_COUNT),
                      .dtype = i / classes % dtypes,
                      .size_class = i % classes};
         for (int by = 0; by < 2; by++) {
-            const report_count_t *count = &report->row[row.kind][row.dtype][row.size_class][by];
+            const report_count_t *count = &report->row[row.mode][row.kind][row.dtype][row.size_class][by];
             row.calls[by] = read_count(&count->calls);
             row.bytes[by] = read_count(&count->bytes);
             row.nanoseconds[by] = read_count(&count->nanoseconds);
@@ -41,6 +43,18 @@ static void rows_visit(const report_t *report, row_visit_t *visit, void *context
             visit(&row, context);
         }
     }
+}
+
+/* The collective as its function is called: "allreduce", "iallreduce", "allreduce_init". */
+static void row_name(const row_t *row, char name[32])
+{
+    static const struct {
+        const char *head;
+        const char *tail;
+    } modes[REPORT_MODE_COUNT] = {
+        [REPORT_BLOCKING] = {"", ""}, [REPORT_NONBLOCKING] = {"i", ""}, [REPORT_PERSISTENT] = {"", "_init"}};
+
+    (void)snprintf(name, 32, "%s%s%s", modes[row->mode].head, collective_kind_name(row->kind), modes[row->mode].tail);
 }
 
 static const char *row_dtype_name(const row_t *row)
@@ -89,9 +103,10 @@ static void columns_write(const row_t *row, FILE *out)
 static void row_write(const row_t *row, void *context)
 {
     FILE *out = context;
+    char name[32];
 
-    fprintf(out, "  %-20s %-19s %-7s", collective_kind_name(row->kind), row_dtype_name(row),
-            report_class_text(row->size_class));
+    row_name(row, name);
+    fprintf(out, "  %-25s %-19s %-7s", name, row_dtype_name(row), report_class_text(row->size_class));
     columns_write(row, out);
 }
 
@@ -123,10 +138,10 @@ void report_write(const report_t *report, const report_head_t *head, FILE *out)
         fprintf(out, "  no call of a collective that is intercepted\n");
         return;
     }
-    fprintf(out, "  %-20s %-19s %-7s %10s %15s %10s %10s %10s %10s\n", "collective", "datatype", "bytes", "calls",
+    fprintf(out, "  %-25s %-19s %-7s %10s %15s %10s %10s %10s %10s\n", "collective", "datatype", "bytes", "calls",
             "total bytes", "by engine", "in time", "by MPI", "in time");
     rows_visit(report, row_write, out);
-    fprintf(out, "  %-20s %-19s %-7s", "all", "", "");
+    fprintf(out, "  %-25s %-19s %-7s", "all", "", "");
     columns_write(&total, out);
     reasons_write(report, false, "  done here:\n", out);
     reasons_write(report, true, "  left to the host MPI, because of:\n", out);
@@ -161,9 +176,11 @@ static void json_row_write(const row_t *row, void *context)
 {
     static const char *const sides[] = {"engine", "host_mpi"};
     json_t *json = context;
+    char name[32];
 
+    row_name(row, name);
     fprintf(json->out, "%s    {\"collective\": \"%s\", \"datatype\": \"%s\", \"size_class\": \"%s\"", json->separator,
-            collective_kind_name(row->kind), row_dtype_name(row), report_class_text(row->size_class));
+            name, row_dtype_name(row), report_class_text(row->size_class));
     for (int by = 0; by < 2; by++) {
         fprintf(json->out, ", \"%s\": {\"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"nanoseconds\": %" PRIu64 "}",
                 sides[by], row->calls[by], row->bytes[by], row->nanoseconds[by]);

@@ -2,13 +2,13 @@
 # The job tests: programs that know nothing of the library, built by plain mpicc, and scripts that run them by mpirun.
 job_programs = \
 	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/forbid \
-	tests/jobs/large tests/jobs/progress tests/jobs/remap \
+	tests/jobs/large tests/jobs/names tests/jobs/progress tests/jobs/remap \
 	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy \
 	tests/jobs/zero_copy_threads
 job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
 	tests/jobs/float16.sh \
-	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/places.sh tests/jobs/progress.sh \
+	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/names.sh tests/jobs/places.sh tests/jobs/progress.sh \
 	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/starve.sh tests/jobs/threads.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c
 

@@ -28,7 +28,11 @@ void job_begin(int *argc, char ***argv)
 
 int job_end(void)
 {
-    static const char *const names[JOB_KINDS] = {"allreduce", "reduce_scatter", "reduce_scatter_block"};
+    static const char *const names[JOB_KINDS] = {
+        "allreduce",      "reduce_scatter",      "reduce_scatter_block",
+        "iallreduce",     "ireduce_scatter",     "ireduce_scatter_block",
+        "allreduce_init", "reduce_scatter_init", "reduce_scatter_block_init",
+    };
     if (job.rank == 0) {
         printf("job-calls");
         for (int k = 0; k < JOB_KINDS; k++) {
@@ -61,7 +65,7 @@ void job_fail(const char *format, ...)
     }
 }
 
-static void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm)
+void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm)
 {
     if (status != MPI_SUCCESS) {
         return;
@@ -69,7 +73,7 @@ static void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm)
     int size = 0;
     MPI_Comm_size(comm, &size);
     __atomic_add_fetch(&job.calls[kind], 1, __ATOMIC_RELAXED);
-    if (some && size > 1) {
+    if (some && size > 1 && kind < JOB_ALLREDUCE_INIT) {
         __atomic_add_fetch(&job.engine[kind], 1, __ATOMIC_RELAXED);
     }
 }
@@ -81,16 +85,22 @@ int job_allreduce(const void *send, void *recv, int count, MPI_Datatype type, MP
     return status;
 }
 
-int job_reduce_scatter(const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static bool counts_some(const int *counts, MPI_Comm comm)
 {
-    int status = MPI_Reduce_scatter(send, recv, counts, type, op, comm);
     int size = 0;
-    MPI_Comm_size(comm, &size);
     bool some = false;
+
+    MPI_Comm_size(comm, &size);
     for (int r = 0; r < size; r++) {
         some = some || counts[r] > 0;
     }
-    job_count(JOB_REDUCE_SCATTER, status, some, comm);
+    return some;
+}
+
+int job_reduce_scatter(const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    int status = MPI_Reduce_scatter(send, recv, counts, type, op, comm);
+    job_count(JOB_REDUCE_SCATTER, status, counts_some(counts, comm), comm);
     return status;
 }
 
@@ -98,6 +108,30 @@ int job_reduce_scatter_block(const void *send, void *recv, int count, MPI_Dataty
 {
     int status = MPI_Reduce_scatter_block(send, recv, count, type, op, comm);
     job_count(JOB_REDUCE_SCATTER_BLOCK, status, count > 0, comm);
+    return status;
+}
+
+int job_iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request)
+{
+    int status = MPI_Iallreduce(send, recv, count, type, op, comm, request);
+    job_count(JOB_IALLREDUCE, status, count > 0, comm);
+    return status;
+}
+
+int job_ireduce_scatter(const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                        MPI_Request *request)
+{
+    int status = MPI_Ireduce_scatter(send, recv, counts, type, op, comm, request);
+    job_count(JOB_IREDUCE_SCATTER, status, counts_some(counts, comm), comm);
+    return status;
+}
+
+int job_ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                              MPI_Request *request)
+{
+    int status = MPI_Ireduce_scatter_block(send, recv, count, type, op, comm, request);
+    job_count(JOB_IREDUCE_SCATTER_BLOCK, status, count > 0, comm);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the job tests share: start and end, failures, and calls of the three collectives that keep count of what the
+/* What the job tests share: start and end, failures, and calls of the collectives that keep count of what the
    engine must have done. A test program knows nothing of the library: it is a plain MPI program that checks its own
    results. The script that runs it compares the counts that job_end prints with the library's report. */
 #ifndef TESTS_JOBS_JOB_H
@@ -10,7 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum job_kind { JOB_ALLREDUCE, JOB_REDUCE_SCATTER, JOB_REDUCE_SCATTER_BLOCK, JOB_KINDS } job_kind_t;
+typedef enum job_kind {
+    JOB_ALLREDUCE,
+    JOB_REDUCE_SCATTER,
+    JOB_REDUCE_SCATTER_BLOCK,
+    JOB_IALLREDUCE,
+    JOB_IREDUCE_SCATTER,
+    JOB_IREDUCE_SCATTER_BLOCK,
+    JOB_ALLREDUCE_INIT,
+    JOB_REDUCE_SCATTER_INIT,
+    JOB_REDUCE_SCATTER_BLOCK_INIT,
+    JOB_KINDS
+} job_kind_t;
 
 typedef struct job {
     int rank; /* in MPI_COMM_WORLD */
@@ -46,6 +57,17 @@ void job_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int job_allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 int job_reduce_scatter(const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 int job_reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+
+int job_iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request);
+int job_ireduce_scatter(const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                        MPI_Request *request);
+int job_ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                              MPI_Request *request);
+
+/* Counts a call that was made otherwise: `some` says that it has elements. The persistent ones count as the host MPI's.
+ */
+void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm);
 
 /* A hash of two numbers: test data that looks random and is the same everywhere. */
 uint64_t job_mix(uint64_t a, uint64_t b);

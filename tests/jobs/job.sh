@@ -167,17 +167,19 @@ job_report_right() {
         echo "no report was written"
         return 1
     fi
-    for name in allreduce reduce_scatter reduce_scatter_block; do
-        calls=$(job_count job-calls $name)
-        engine=$(job_count job-engine $name)
-        seen=$(($(job_report engine $name) + $(job_report host_mpi $name)))
+    for name in {,i}{allreduce,reduce_scatter,reduce_scatter_block} \
+        {allreduce,reduce_scatter,reduce_scatter_block}_init; do
+        calls=$(job_count job-calls "$name")
+        engine=$(job_count job-engine "$name")
+        : "${calls:=0}" "${engine:=0}" # a program that does not call it need not say so
+        seen=$(($(job_report engine "$name") + $(job_report host_mpi "$name")))
         total=$((total + engine))
         if [ "$seen" -ne "$calls" ]; then
             echo "the report has $seen calls of $name, rank 0 made $calls"
             right=1
         fi
-        if [ "$(job_report engine $name)" -lt "$engine" ]; then
-            echo "the engine did $(job_report engine $name) calls of $name, and must have done $engine"
+        if [ "$(job_report engine "$name")" -lt "$engine" ]; then
+            echo "the engine did $(job_report engine "$name") calls of $name, and must have done $engine"
             right=1
         fi
     done

@@ -27,8 +27,13 @@ layout() {
     core=$dir/$1/mpinpu/libmpinpu-openmpi.so
 }
 
-straight="1 2 3 1 2 3 errno 77"
-served="11 12 13 11 12 13 errno 77"
+# What each MPI has, then what some have, as fake_mpi.h numbers them; by both names.
+every="1 2 3 4 5 6"
+some="11 12 13 21 22 23 31 32 33 34 35 36 41 42 43"
+straight="$every $some $every $some errno 77"
+# The core adds 100, but MPI_Ireduce_scatter, 5, it leaves to the MPI library.
+served="101 102 103 104 5 106 111 112 113 121 122 123 131 132 133 134 135 136 141 142 143"
+served="$served $served errno 77"
 
 run "$program"
 same "bare" "$straight" "$out$err"
@@ -103,6 +108,40 @@ build "$CC" "$core" fake_core.c -shared -fPIC "${include[@]}" -L"$dir/other" -Wl
 run env LD_PRELOAD="$preload" "$program"
 same "a core that brings another MPI: straight through" "$straight" "$out"
 like "a core that brings another MPI: one line" "is not made for .*/openmpi/libfakempi.so" "$err"
+
+# What only some MPIs have: dlsym finds what the MPI library has, and nothing where it has none; who calls what is not
+# there is told so, unless the core answers it.
+preload=$dir/whole/libmpinpu.so
+run env LD_PRELOAD="$preload" "$program" look
+same "dlsym of what only some MPIs have: the MPI library's" "$some " "$out$err"
+mkdir -p "$dir/old"
+build "$CC" "$dir/old/libfakempi.so" fake_mpi.c -shared -fPIC "${include[@]}" -DMARKER=ompi_mpi_comm_world
+build "$CC" "$dir/old/program" contract.c "${include[@]}" -pthread -Wl,-z,lazy -L"$dir/old" -lfakempi \
+    -Wl,-rpath,"$dir/old"
+build "$CC" "$dir/old/libfakempi.so" fake_mpi.c -shared -fPIC "${include[@]}" -DMARKER=ompi_mpi_comm_world -DOLD
+old=$dir/old/program
+run "$old" every
+same "an old MPI, bare: what each MPI has" "$every $every " "$out$err"
+run "$old" look
+same "an old MPI, bare: dlsym" "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 " "$out$err"
+run "$old" large
+bare_status=$status
+# preloaded to an old MPI, by the layout NAME
+old_mpi() {
+    local preload=$dir/$1/libmpinpu.so each=$2
+    run env LD_PRELOAD="$preload" "$old" every
+    same "an old MPI, $1: what each MPI has" "$each $each " "$out"
+    run env LD_PRELOAD="$preload" "$old" look
+    same "an old MPI, $1: dlsym" "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 " "$out"
+    run env LD_PRELOAD="$preload" "$old" large
+    same "an old MPI, $1: what it lacks: the exit status is the dynamic linker's" "$bare_status" "$status"
+    like "an old MPI, $1: what it lacks: one line" '^mpinpu: symbol lookup error: .*PMPI_Allreduce_c' \
+        "$(grep -v 'no core for Open MPI' "$dir/err")"
+}
+old_mpi alone "$every"
+old_mpi whole "101 102 103 104 5 106"
+run env LD_PRELOAD="$preload" "$old" persistent
+same "an old MPI: what the core answers and the MPI library lacks" "511 " "$out$err"
 
 # The program has found its MPI library when it was linked; when it runs, nothing is in there.
 mkdir -p "$dir/gone"

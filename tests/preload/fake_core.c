@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A core for contract.c: serves each function by the real one and adds 10 to what it returns. FAKE_CORE=decline in the
-   environment makes it decline; FAKE_CORE=slow makes it take so long that whoever calls meanwhile must wait. */
+/* A core for contract.c: serves each function by the real one and adds 100 to what it returns, but MPI_Ireduce_scatter,
+   which it leaves to the real one, and MPI_Allreduce_init, which it answers with 511 where there is no real one.
+   FAKE_CORE=decline in the environment makes it decline; FAKE_CORE=slow makes it take so long that whoever calls
+   meanwhile must wait. */
 #define _DEFAULT_SOURCE
 #include "shim/core.h"
 
@@ -13,20 +15,20 @@
 
 static const core_table_t *real;
 
-static int allreduce(const void *send, void *recv, int count, handle_t type, handle_t op, handle_t comm)
-{
-    return 10 + ((__typeof(&MPI_Allreduce))real->entry[CORE_Allreduce])(send, recv, count, type, op, comm);
-}
+#define PASS_blocking
+#define PASS_request , request
+#define PASS_info    , info, request
+#define SERVE(number, NAME, counts, mode)                                                                          \
+    static int serve_##NAME(FAKE_PARAMETERS(counts, mode))                                                         \
+    {                                                                                                              \
+        return 100 + ((__typeof(&(NAME)))real->entry[CORE_##NAME])(send, recv, count, type, op, comm PASS_##mode); \
+    }
+FAKE_EVERY(SERVE)
+FAKE_SOME(SERVE)
 
-static int reduce_scatter(const void *send, void *recv, const int *counts, handle_t type, handle_t op, handle_t comm)
+static int without_real(void)
 {
-    return 10 + ((__typeof(&MPI_Reduce_scatter))real->entry[CORE_Reduce_scatter])(send, recv, counts, type, op, comm);
-}
-
-static int reduce_scatter_block(const void *send, void *recv, int count, handle_t type, handle_t op, handle_t comm)
-{
-    return 10 + ((__typeof(&MPI_Reduce_scatter_block))real->entry[CORE_Reduce_scatter_block])(send, recv, count, type,
-                                                                                              op, comm);
+    return 511;
 }
 
 int mpinpu_core_open(const core_table_t *real_table, core_table_t *served)
@@ -42,8 +44,13 @@ int mpinpu_core_open(const core_table_t *real_table, core_table_t *served)
     if (mode != NULL && strcmp(mode, "slow") == 0) {
         usleep(50000);
     }
-    served->entry[CORE_Allreduce] = (core_entry_t)allreduce;
-    served->entry[CORE_Reduce_scatter] = (core_entry_t)reduce_scatter;
-    served->entry[CORE_Reduce_scatter_block] = (core_entry_t)reduce_scatter_block;
+#define SET(number, NAME, counts, mode) \
+    served->entry[CORE_##NAME] = real->entry[CORE_##NAME] != NULL ? (core_entry_t)serve_##NAME : NULL;
+    FAKE_EVERY(SET)
+    FAKE_SOME(SET)
+    served->entry[CORE_MPI_Ireduce_scatter] = NULL;
+    if (real->entry[CORE_MPI_Allreduce_init] == NULL) {
+        served->entry[CORE_MPI_Allreduce_init] = (core_entry_t)without_real;
+    }
     return mode != NULL && strcmp(mode, "decline") == 0;
 }

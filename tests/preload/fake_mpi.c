@@ -1,36 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An MPI library in name only, for contract.c. Its functions return their number when each argument arrived as
    contract.c passes it, else -1. MARKER is the symbol by which the library is to be known; INT_HANDLES makes its
-   handles ints as MPICH's. */
+   handles ints as MPICH's; with OLD it has only what each MPI has. */
 #include "fake_mpi.h"
 
 #ifdef MARKER
 int MARKER = 1;
 #endif
 
-static int arrived(const void *send, void *recv, const void *counts, int count, handle_t type, handle_t op,
-                   handle_t comm)
-{
-    return send == FAKE_SEND && recv == FAKE_RECV && (counts == FAKE_COUNTS || count == FAKE_COUNT) &&
-           type == FAKE_TYPE && op == FAKE_OP && comm == FAKE_COMM;
-}
+#define ARRIVED_blocking
+#define ARRIVED_request &&request == FAKE_REQUEST
+#define ARRIVED_info    &&info == FAKE_INFO &&request == FAKE_REQUEST
 
-int PMPI_Allreduce(const void *send, void *recv, int count, handle_t type, handle_t op, handle_t comm)
-{
-    return arrived(send, recv, 0, count, type, op, comm) ? 1 : -1;
-}
-
-int PMPI_Reduce_scatter(const void *send, void *recv, const int *counts, handle_t type, handle_t op, handle_t comm)
-{
-    return arrived(send, recv, counts, 0, type, op, comm) ? 2 : -1;
-}
-
-int PMPI_Reduce_scatter_block(const void *send, void *recv, int count, handle_t type, handle_t op, handle_t comm)
-{
-    return arrived(send, recv, 0, count, type, op, comm) ? 3 : -1;
-}
-
-#define ALIAS(NAME) extern __typeof(PMPI_##NAME) MPI_##NAME __attribute__((weak, alias("PMPI_" #NAME)))
-ALIAS(Allreduce);
-ALIAS(Reduce_scatter);
-ALIAS(Reduce_scatter_block);
+#define DEFINE(number, NAME, counts, mode)                                                                         \
+    int P##NAME(FAKE_PARAMETERS(counts, mode))                                                                     \
+    {                                                                                                              \
+        const int right = send == FAKE_SEND && recv == FAKE_RECV && count == FAKE_##counts && type == FAKE_TYPE && \
+                          op == FAKE_OP && comm == FAKE_COMM ARRIVED_##mode;                                       \
+        return right ? (number) : -1;                                                                              \
+    }                                                                                                              \
+    extern __typeof(P##NAME)(NAME) __attribute__((weak, alias("P" #NAME)));
+FAKE_EVERY(DEFINE)
+#ifndef OLD
+FAKE_SOME(DEFINE)
+#endif

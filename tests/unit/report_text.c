@@ -32,12 +32,13 @@ static report_t *sample(void)
     report_t *report = report_new();
 
     cr_assert_not_null(report);
-    report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_F64, 1, REASON_ENGINE, 400);
-    report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_F64, 64, REASON_ENGINE, 600);
-    report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_F64, 65, REASON_ONE_RANK, 999);
-    report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_F64, 1024, REASON_MIN_BYTES, 9996);
-    report_call(report, COLLECTIVE_REDUCE_SCATTER, REPORT_NO_DTYPE, 1048577, REASON_USER_OP, 123456789);
-    report_call(report, COLLECTIVE_REDUCE_SCATTER_BLOCK, DTYPE_FLONG_I32, 0, REASON_ZERO_COUNT, 0);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_F64, 1, REASON_ENGINE, 400);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_F64, 64, REASON_ENGINE, 600);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_F64, 65, REASON_ONE_RANK, 999);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_F64, 1024, REASON_MIN_BYTES, 9996);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_REDUCE_SCATTER, REPORT_NO_DTYPE, 1048577, REASON_USER_OP,
+                123456789);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_REDUCE_SCATTER_BLOCK, DTYPE_FLONG_I32, 0, REASON_ZERO_COUNT, 0);
     return report;
 }
 
@@ -46,33 +47,34 @@ Test(report_text, table)
     report_t *report = sample();
     char *text = written(report_write, report);
 
-    cr_assert_str_eq(text, "mpinpu 1.2.3: the calls of rank 0 of 4\n"
-                           "  engine: a \"b\"\\\n; windows: 64 MiB; set-up: 9.12 ms for 1 communicator\n"
-                           "  collective           datatype            bytes        calls     total bytes  by engine   "
-                           " in time     by MPI    "
-                           "in time\n"
-                           "  allreduce            float64             1-64             2              65          2   "
-                           " 1.00 us          0    "
-                           "      -\n"
-                           "  allreduce            float64             65-1K            2            1089          1   "
-                           "  999 ns          1    "
-                           "10.0 us\n"
-                           "  reduce_scatter       other               >1M              1         1048577          0   "
-                           "       -          1    "
-                           " 123 ms\n"
-                           "  reduce_scatter_block long double,int32   0                1               0          0   "
-                           "       -          1    "
-                           "   0 ns\n"
-                           "  all                                                       6         1049731          3   "
-                           " 2.00 us          3    "
-                           " 123 ms\n"
-                           "  done here:\n"
-                           "           2  engine\n"
-                           "           1  one rank: copied\n"
-                           "  left to the host MPI, because of:\n"
-                           "           1  zero count\n"
-                           "           1  user op\n"
-                           "           1  fewer bytes than MPINPU_MIN_BYTES\n");
+    cr_assert_str_eq(text,
+                     "mpinpu 1.2.3: the calls of rank 0 of 4\n"
+                     "  engine: a \"b\"\\\n; windows: 64 MiB; set-up: 9.12 ms for 1 communicator\n"
+                     "  collective                datatype            bytes        calls     total bytes  by engine   "
+                     " in time     by MPI    "
+                     "in time\n"
+                     "  allreduce                 float64             1-64             2              65          2   "
+                     " 1.00 us          0    "
+                     "      -\n"
+                     "  allreduce                 float64             65-1K            2            1089          1   "
+                     "  999 ns          1    "
+                     "10.0 us\n"
+                     "  reduce_scatter            other               >1M              1         1048577          0   "
+                     "       -          1    "
+                     " 123 ms\n"
+                     "  reduce_scatter_block      long double,int32   0                1               0          0   "
+                     "       -          1    "
+                     "   0 ns\n"
+                     "  all                                                            6         1049731          3   "
+                     " 2.00 us          3    "
+                     " 123 ms\n"
+                     "  done here:\n"
+                     "           2  engine\n"
+                     "           1  one rank: copied\n"
+                     "  left to the host MPI, because of:\n"
+                     "           1  zero count\n"
+                     "           1  user op\n"
+                     "           1  fewer bytes than MPINPU_MIN_BYTES\n");
     free(text);
     report_free(report);
 }
@@ -80,8 +82,8 @@ Test(report_text, table)
 Test(report_text, json)
 {
     report_t *report = report_new();
-    report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_I32, 4, REASON_ENGINE, 250);
-    report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_I32, 4, REASON_NO_COMM, 300);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_I32, 4, REASON_ENGINE, 250);
+    report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_I32, 4, REASON_NO_COMM, 300);
     char *text = written(report_write_json, report);
 
     cr_assert_str_eq(text, "{\n"
@@ -184,7 +186,7 @@ Test(report_text, size_classes)
 
     for (size_t b = 0; b < sizeof bounds / sizeof bounds[0]; b++) {
         report_t *report = report_new();
-        report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_U8, bounds[b].bytes, REASON_ENGINE, 1);
+        report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_U8, bounds[b].bytes, REASON_ENGINE, 1);
         char *text = written(report_write, report);
         cr_assert_not_null(strstr(text, bounds[b].text), "%zu bytes: %s", bounds[b].bytes, text);
         free(text);
@@ -195,7 +197,7 @@ Test(report_text, size_classes)
 static void *count_thousands(void *report)
 {
     for (int i = 0; i < 20000; i++) {
-        report_call(report, COLLECTIVE_ALLREDUCE, DTYPE_F32, 4, REASON_ENGINE, 1);
+        report_call(report, REPORT_BLOCKING, COLLECTIVE_ALLREDUCE, DTYPE_F32, 4, REASON_ENGINE, 1);
     }
     return NULL;
 }
@@ -234,5 +236,35 @@ Test(report_text, file)
     remove(path);
     cr_assert_eq(report_print(report, &head, "/nonexistent/folder/report"), MPINPU_ERR_INVALID);
     cr_assert_eq(report_print(report, &head, "/dev/full"), MPINPU_ERR_INVALID);
+    report_free(report);
+}
+
+/* Each way to call a collective has a name and rows of its own. */
+Test(report_text, modes)
+{
+    static const char *const names[] = {"allreduce",      "reduce_scatter",      "reduce_scatter_block",
+                                        "iallreduce",     "ireduce_scatter",     "ireduce_scatter_block",
+                                        "allreduce_init", "reduce_scatter_init", "reduce_scatter_block_init"};
+    report_t *report = report_new();
+    char expected[128];
+
+    cr_assert_not_null(report);
+    for (int n = 0; n < 9; n++) {
+        for (int call = 0; call <= n; call++) {
+            report_call(report, (report_mode_t)(n / 3), (collective_kind_t)(n % 3), DTYPE_F32, 4, REASON_PERSISTENT, 1);
+        }
+    }
+    char *text = written(report_write, report);
+    char *json = written(report_write_json, report);
+    for (int n = 0; n < 9; n++) {
+        snprintf(expected, sizeof expected, "\n  %-25s float32             1-64    %10d %15d ", names[n], n + 1,
+                 4 * (n + 1));
+        cr_expect_not_null(strstr(text, expected), "%s in:\n%s", expected, text);
+        snprintf(expected, sizeof expected, "\"collective\": \"%s\", \"datatype\": \"float32\"", names[n]);
+        cr_expect_not_null(strstr(json, expected), "%s in:\n%s", expected, json);
+    }
+    cr_expect_not_null(strstr(text, "          45  persistent\n"), "%s", text);
+    free(json);
+    free(text);
     report_free(report);
 }
