@@ -15,7 +15,7 @@ job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/p
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
 EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/as_hosts.sh tests/jobs/job.sh tests/jobs/arrays.py \
-	tests/jobs/float16.c tests/jobs/fortran.F90
+	tests/jobs/float16.c tests/jobs/fortran.F90 tests/jobs/fortran_requests.F90
 CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)
@@ -35,18 +35,28 @@ tests/jobs/starve.so: tests/jobs/starve.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(CC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -shared -fPIC -o $@ $(srcdir)/tests/jobs/starve.c
 
 job_fortran = tests/jobs/fortran_mpif_h tests/jobs/fortran_use_mpi tests/jobs/fortran_use_mpi_f08
+job_fortran_requests = \
+	tests/jobs/fortran_requests_mpif_h tests/jobs/fortran_requests_use_mpi tests/jobs/fortran_requests_use_mpi_f08
 if HAVE_FORTRAN
-check_SCRIPTS += $(job_fortran)
+check_SCRIPTS += $(job_fortran) $(job_fortran_requests)
 endif
-CLEANFILES += $(job_fortran)
+CLEANFILES += $(job_fortran) $(job_fortran_requests)
 
 # Old bindings have one implicit interface for all types: -w and -fallow-argument-mismatch are for them.
-$(job_fortran): tests/jobs/fortran.F90
-	$(AM_V_CCLD)$(MKDIR_P) $@.modules && case $@ in \
+job_fortran_flags = case $@ in \
 	  *mpif_h) flags='-DMPIF_H -w -fallow-argument-mismatch' ;; \
 	  *f08) flags=-DUSE_MPI_F08 ;; \
 	  *) flags=-DUSE_MPI ;; \
-	esac && $(MPIFORT) -O2 -g $$flags -J $@.modules -o $@ $(srcdir)/tests/jobs/fortran.F90 && rm -rf $@.modules
+	esac
+$(job_fortran): tests/jobs/fortran.F90
+	$(AM_V_CCLD)$(MKDIR_P) $@.modules && $(job_fortran_flags) && \
+	$(MPIFORT) -O2 -g $$flags -J $@.modules -o $@ $(srcdir)/tests/jobs/fortran.F90 && rm -rf $@.modules
+
+# Open MPI's MPIX_ functions are an extension that may have been left out.
+$(job_fortran_requests): tests/jobs/fortran_requests.F90
+	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(job_fortran_flags) && { \
+	  $(MPIFORT) -O2 -g $$flags -DEXTENSIONS -o $@ $(srcdir)/tests/jobs/fortran_requests.F90 2>/dev/null || \
+	  $(MPIFORT) -O2 -g $$flags -o $@ $(srcdir)/tests/jobs/fortran_requests.F90; }
 
 # What the scripts need to know of configure's findings.
 tests/jobs/job.env: Makefile

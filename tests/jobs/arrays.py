@@ -2,7 +2,7 @@
 """mpi4py: the collectives on numpy arrays, in place and not; pickled objects; and a training loop that needs the same
 bits on all ranks. mpi4py opens libmpi with RTLD_LOCAL.
 
-Usage: arrays.py collectives | training
+Usage: arrays.py collectives | requests | training
 """
 import sys
 import zlib
@@ -14,7 +14,11 @@ world = MPI.COMM_WORLD
 rank = world.Get_rank()
 size = world.Get_size()
 failures = 0
-calls = {"allreduce": 0, "reduce_scatter": 0, "reduce_scatter_block": 0}
+calls = {
+    mode + kind + end: 0
+    for mode, end in (("", ""), ("i", ""), ("", "_init"))
+    for kind in ("allreduce", "reduce_scatter", "reduce_scatter_block")
+}
 
 
 def check(right, what):
@@ -62,6 +66,58 @@ def collectives():
     check(world.allreduce({"a": 1}, op=lambda a, b: {"a": a["a"] + b["a"]}) == {"a": size}, "allreduce of pickled dicts")
 
 
+def requests():
+    """Nonblocking collectives in one list with messages; persistent ones where mpi4py (4.0 on) has them."""
+    counts = [3 * r + 1 for r in range(size)]
+    first = sum(counts[:rank])
+    left, right = (rank - 1) % size, (rank + 1) % size
+    for count in (1, 1000, 50000):
+        parts = [numbers(r, count, "float64") for r in range(size)]
+        expected = sum(parts[1:], parts[0])
+        shares = [numbers(r, sum(counts), "int32") for r in range(size)]
+        scattered = sum(shares[1:], shares[0])
+        blocks = [numbers(r, 4 * size, "int64") for r in range(size)]
+        largest = numpy.max(blocks, axis=0)
+        mine, total, again = parts[rank].copy(), numpy.empty(count), parts[rank].copy()
+        share, block, got = numpy.empty(counts[rank], "int32"), numpy.empty(4, "int64"), numpy.empty(count)
+        listed = [
+            world.Iallreduce(mine, total, op=MPI.SUM),
+            world.Irecv(got, source=left, tag=7),
+            world.Ireduce_scatter(shares[rank], share, recvcounts=counts, op=MPI.SUM),
+            world.Isend(mine, dest=right, tag=7),
+            world.Ireduce_scatter_block(blocks[rank], block, op=MPI.MAX),
+            world.Iallreduce(MPI.IN_PLACE, again, op=MPI.SUM),
+        ]
+        if count == 1000:
+            for _ in listed:
+                MPI.Request.Waitany(listed)
+        else:
+            MPI.Request.Waitall(listed)
+        check(all(request == MPI.REQUEST_NULL for request in listed), "a request is not null")
+        check((total == expected).all(), f"Iallreduce of {count}")
+        check((again == expected).all(), f"Iallreduce in place of {count}")
+        check((share == scattered[first : first + counts[rank]]).all(), "Ireduce_scatter")
+        check((block == largest[4 * rank : 4 * rank + 4]).all(), "Ireduce_scatter_block")
+        check((got == parts[left]).all(), f"the message beside them of {count}")
+        calls["iallreduce"] += 2
+        calls["ireduce_scatter"] += 1
+        calls["ireduce_scatter_block"] += 1
+
+        if not hasattr(world, "Allreduce_init"):
+            continue
+        try:
+            persistent = world.Allreduce_init(mine, total, op=MPI.SUM)
+        except NotImplementedError:  # mpi4py was built for an MPI that lacks it
+            continue
+        calls["allreduce_init"] += 1
+        for step in range(3):
+            mine[:] = parts[rank] + step
+            persistent.Start()
+            persistent.Wait()
+            check((total == expected + size * step).all(), f"Allreduce_init of {count}, start {step}")
+        persistent.Free()
+
+
 def training():
     """Linear regression by gradient descent on a share of the data a rank: 4 MB reduced in place at every step, and all
     ranks must keep the same weights, bit for bit."""
@@ -87,9 +143,9 @@ def training():
         print(f"job-digest {digests[0]:08x}")
 
 
-{"collectives": collectives, "training": training}[sys.argv[1]]()
+{"collectives": collectives, "requests": requests, "training": training}[sys.argv[1]]()
 if rank == 0:
     print("job-calls", *(f"{name}={count}" for name, count in calls.items()))
-    print("job-engine", *(f"{name}={count if size > 1 else 0}" for name, count in calls.items()))
+    print("job-engine", *(f"{name}={count if size > 1 and not name.endswith('_init') else 0}" for name, count in calls.items()))
     sys.stdout.flush()
 sys.exit(1 if failures else 0)

@@ -13,6 +13,9 @@ for interface in mpif_h use_mpi use_mpi_f08; do
         job_run "$ranks" windows fortran_$interface
     done
     job_run 3 messages fortran_$interface
+    job_run 1 windows fortran_requests_$interface
+    job_run 3 windows fortran_requests_$interface
+    job_run 2 messages fortran_requests_$interface
     job_run 2 ucx fortran_$interface
 done
 job_end

@@ -17,6 +17,10 @@ for ranks in 1 2 3 5 8; do
     job_run "$ranks" windows "$python" "$arrays" collectives
 done
 job_run 3 messages "$python" "$arrays" collectives
+for ranks in 1 3; do
+    job_run "$ranks" windows "$python" "$arrays" requests
+done
+job_run 2 messages "$python" "$arrays" requests
 job_run 2 ucx "$python" "$arrays" collectives
 for mode in windows messages; do
     job_run 2 $mode "$python" "$arrays" training
