@@ -17,10 +17,12 @@ static const char *const op_names[OP_COUNT] = {
 #undef OP_ROW
 };
 
-static const char *const kind_names[COLLECTIVE_KIND_COUNT] = {
+static const char *const kind_names[COLLECTIVE_KIND_END] = {
     [COLLECTIVE_ALLREDUCE] = "allreduce",
     [COLLECTIVE_REDUCE_SCATTER] = "reduce_scatter",
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [COLLECTIVE_REDUCE] = "reduce",
+    [COLLECTIVE_BROADCAST] = "broadcast",
 };
 
 size_t dtype_size(dtype_t dtype)

@@ -11,7 +11,10 @@ typedef enum collective_kind {
     COLLECTIVE_ALLREDUCE,
     COLLECTIVE_REDUCE_SCATTER,       /* a count a rank */
     COLLECTIVE_REDUCE_SCATTER_BLOCK, /* one count for all ranks */
-    COLLECTIVE_KIND_COUNT
+    COLLECTIVE_KIND_COUNT,           /* of what applications call; the others are the engines' own, among themselves: */
+    COLLECTIVE_REDUCE = COLLECTIVE_KIND_COUNT, /* the result is rank 0's alone; the others' recv is not touched */
+    COLLECTIVE_BROADCAST,                      /* recv of all ranks becomes send of rank 0 */
+    COLLECTIVE_KIND_END
 } collective_kind_t;
 
 /* Datatypes by kind and width, one row each: DTYPE(NAME, text, bytes, padded). bytes is the extent; padded rows hold a

@@ -128,8 +128,7 @@ static uint32_t kind_since(const atlas_product_t *product, collective_kind_t kin
         return product->vector_since;
     case COLLECTIVE_REDUCE_SCATTER_BLOCK:
         return product->scatter_since;
-    case COLLECTIVE_ALLREDUCE:
-    case COLLECTIVE_KIND_COUNT:
+    default:
         break;
     }
     return 0;

@@ -8,6 +8,10 @@ engine_plan_sources = \
 	engine/host/plan_build.c \
 	engine/host/plan_build.h \
 	engine/host/plan_doubling.c \
+	engine/host/plan_fan.c \
+	engine/host/plan_fan.h \
+	engine/host/plan_fan_in.c \
+	engine/host/plan_fan_out.c \
 	engine/host/plan_group.c \
 	engine/host/plan_group.h \
 	engine/host/plan_levels.c \

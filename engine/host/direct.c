@@ -214,8 +214,8 @@ static void direct_fold_share(engine_comm_t *comm, const collective_t *collectiv
 
 bool direct_serves(const engine_comm_t *comm, const collective_t *collective, size_t bytes)
 {
-    return comm->engine->config.zero_copy && comm->windows && comm->nhosts == 1 && !dtype_padded(collective->dtype) &&
-           bytes >= direct_least;
+    return comm->engine->config.zero_copy && collective->kind < COLLECTIVE_KIND_COUNT && comm->windows &&
+           comm->nhosts == 1 && !dtype_padded(collective->dtype) && bytes >= direct_least;
 }
 
 void direct_begin(direct_t *direct, engine_comm_t *comm, const collective_t *collective)

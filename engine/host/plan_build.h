@@ -62,6 +62,12 @@ static inline bool plan_is_allreduce(const plan_params_t *params)
     return params->kind == COLLECTIVE_ALLREDUCE;
 }
 
+/* Whether rank 0 has a part of its own in the kind: served by plan_fan*.c alone. */
+static inline bool plan_is_rooted(const plan_params_t *params)
+{
+    return params->kind == COLLECTIVE_REDUCE || params->kind == COLLECTIVE_BROADCAST;
+}
+
 static inline uint64_t plan_round_up(uint64_t bytes, uint64_t unit)
 {
     return (bytes + unit - 1) / unit * unit;

@@ -120,7 +120,9 @@ static bool begin(check_t *check, check_rank_t *rank)
     memory_close(&rank->send);
     memory_close(&rank->recv);
     memory_close(&rank->tmp);
-    return check_half_begin(check, rank) && (memory_write(&rank->send, &input) || check_no_memory(check));
+    /* What a broadcast brings is rank 0's. */
+    const bool has_input = check_params(check, rank)->kind != COLLECTIVE_BROADCAST || rank->me == 0;
+    return check_half_begin(check, rank) && (!has_input || memory_write(&rank->send, &input) || check_no_memory(check));
 }
 
 /* Same bits: the expressions are those of the first rank that ended. */
@@ -163,14 +165,18 @@ static bool check_result(check_t *check, check_rank_t *rank)
         if (stretch == NULL) {
             return check_fail(check, rank, "byte %" PRIu64 " of the result is not written", done);
         }
-        const uint32_t missing = symbols_first_missing(check->symbols, stretch->symbol);
+        const bool broadcast = params->kind == COLLECTIVE_BROADCAST;
+        const uint32_t missing = broadcast ? check->nranks : symbols_first_missing(check->symbols, stretch->symbol);
+        if (broadcast && stretch->symbol != 1) {
+            return check_fail(check, rank, "byte %" PRIu64 " of the result is not rank 0's", done);
+        }
         if (missing < check->nranks) {
             return check_fail(check, rank, "byte %" PRIu64 " of the result lacks rank %" PRIu32, done, missing);
         }
         if (stretch->at + (done - stretch->start) != at + done) {
             return check_fail(check, rank, "byte %" PRIu64 " of the result is another element", done);
         }
-        if (params->raw && !symbols_is_raw(check->symbols, stretch->symbol)) {
+        if (params->raw && !broadcast && !symbols_is_raw(check->symbols, stretch->symbol)) {
             return check_fail(check, rank, "byte %" PRIu64 " of the result is not one fold in rank order", done);
         }
         done = stretch->end;

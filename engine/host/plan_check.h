@@ -5,6 +5,7 @@
 
    - every result element holds every rank's contribution exactly once, and on all ranks the same expression (the same
      bits); with raw, one left fold over the ranks' inputs in rank order
+   - of the rooted kinds: a reduce's result is rank 0's alone, a broadcast's is the input of rank 0 on all ranks
    - nothing is read that was not written, or not written before it by publish and await; nothing is written that
    another rank may still read, also from the collective before the last (the windows' halves alternate)
    - nobody waits for ever, even if every send waits for its receive

@@ -23,6 +23,8 @@ void check_result_range(const check_t *check, const check_rank_t *rank, uint64_t
     if (params->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {
         *length = params->count * params->element;
         *at = *length * rank->me;
+    } else if (params->kind == COLLECTIVE_REDUCE && rank->me != 0) {
+        *length = 0;
     } else if (params->kind == COLLECTIVE_REDUCE_SCATTER) {
         for (uint32_t peer = 0; peer < rank->me; peer++) {
             *at += (uint64_t)params->counts[peer] * params->element;

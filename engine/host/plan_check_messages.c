@@ -161,9 +161,11 @@ int check_message_complete(check_t *check, check_rank_t *rank, uint64_t messages
             check_message_t *partner = &check->messages[message->partner];
             check_clocks_join(check, &rank->known, &partner->known, false);
             check_clocks_close(&partner->known);
-            if (message->ref.space == PLAN_WINDOW) {
-                memory_date(message->memory, message->start, message->start + message->length,
-                            rank->known.order[rank->me]);
+            if (message->ref.space == PLAN_WINDOW &&
+                !memory_date(message->memory, message->start, message->start + message->length,
+                             rank->known.order[rank->me])) {
+                (void)check_no_memory(check);
+                return -1;
             }
         }
     }

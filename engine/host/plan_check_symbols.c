@@ -294,9 +294,24 @@ bool memory_write(memory_t *memory, const stretch_t *stretch)
     return true;
 }
 
-void memory_date(memory_t *memory, uint64_t start, uint64_t end, uint64_t written)
+bool memory_date(memory_t *memory, uint64_t start, uint64_t end, uint64_t written)
 {
-    for (size_t i = first_behind(memory, start); i < memory->n && memory->stretches[i].start < end; i++) {
-        memory->stretches[i].written = written;
+    for (uint64_t at = start; at < end;) {
+        const stretch_t *found = memory_next(memory, at);
+        if (found == NULL || found->start >= end) {
+            break;
+        }
+        stretch_t dated = *found;
+        if (dated.start < start) {
+            dated.at += start - dated.start;
+            dated.start = start;
+        }
+        dated.end = dated.end < end ? dated.end : end;
+        dated.written = written;
+        at = dated.end;
+        if (!memory_write(memory, &dated)) {
+            return false;
+        }
     }
+    return true;
 }

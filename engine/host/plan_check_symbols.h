@@ -54,6 +54,6 @@ bool memory_erase(memory_t *memory, uint64_t start, uint64_t end);
 /* Writes a stretch over what was there. */
 bool memory_write(memory_t *memory, const stretch_t *stretch);
 /* Dates all of [start, end) anew. */
-void memory_date(memory_t *memory, uint64_t start, uint64_t end, uint64_t written);
+bool memory_date(memory_t *memory, uint64_t start, uint64_t end, uint64_t written);
 
 #endif

@@ -115,8 +115,7 @@ static mpinpu_status_t exchange_build(const plan_params_t *params, plan_t *plan,
 
 bool plan_message_direct_serves(const plan_params_t *params)
 {
-    (void)params;
-    return true;
+    return !plan_is_rooted(params);
 }
 
 mpinpu_status_t plan_message_direct_build(const plan_params_t *params, plan_t *plan)

@@ -272,7 +272,7 @@ static bool all_have_blocks(const plan_params_t *params)
 
 bool plan_message_ring_serves(const plan_params_t *params)
 {
-    return !params->raw && params->layout.nranks > 1 && all_have_blocks(params);
+    return !params->raw && !plan_is_rooted(params) && params->layout.nranks > 1 && all_have_blocks(params);
 }
 
 mpinpu_status_t plan_message_ring_build(const plan_params_t *params, plan_t *plan)

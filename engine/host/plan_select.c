@@ -19,7 +19,13 @@ const plan_algorithm_t plan_algorithms[] = {
 };
 
 typedef enum choice_crowd { CROWD_ANY, CROWD_ONLY } choice_crowd_t;
-typedef enum choice_kind { CHOICE_ALLREDUCE = 1, CHOICE_SCATTER = 2, CHOICE_ANY = 3 } choice_kind_t;
+typedef enum choice_kind {
+    CHOICE_ALLREDUCE = 1,
+    CHOICE_SCATTER = 2,
+    CHOICE_ANY = 3,
+    CHOICE_REDUCE = 4,
+    CHOICE_BROADCAST = 8
+} choice_kind_t;
 
 /* A row is taken where the kind and the crowding fit, there are min_ranks to max_ranks ranks, the vector is at most
    max_bytes long and at most max_bytes_a_rank times the ranks, and the algorithm serves the parameters. */
@@ -36,9 +42,11 @@ typedef struct choice {
 #define ANY_RANKS 0, UINT32_MAX
 #define ANY_BYTES UINT64_MAX, UINT64_MAX
 
-/* Tried from the top. The last row serves everything. Waits cost most where ranks share processors, bytes where they do
-   not: flat has one wait but reads every rank's whole vector. */
+/* Tried from the top. The last row serves everything that is not rooted. Waits cost most where ranks share processors,
+   bytes where they do not: flat has one wait but reads every rank's whole vector. */
 static const choice_t choices[] = {
+    {CHOICE_REDUCE, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_fan_in},
+    {CHOICE_BROADCAST, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_fan_out},
     /* One host. */
     {CHOICE_ALLREDUCE, CROWD_ONLY, ANY_RANKS, PLAN_KIB(32), UINT64_MAX, ROW_flat},
     {CHOICE_ALLREDUCE, CROWD_ONLY, ANY_RANKS, PLAN_KIB(1024), UINT64_MAX, ROW_slice},
@@ -64,11 +72,25 @@ static const choice_t choices[] = {
     {CHOICE_ANY, CROWD_ANY, ANY_RANKS, ANY_BYTES, ROW_message_direct},
 };
 
+static choice_kind_t choice_kind(collective_kind_t kind)
+{
+    switch (kind) {
+    case COLLECTIVE_ALLREDUCE:
+        return CHOICE_ALLREDUCE;
+    case COLLECTIVE_REDUCE:
+        return CHOICE_REDUCE;
+    case COLLECTIVE_BROADCAST:
+        return CHOICE_BROADCAST;
+    default:
+        return CHOICE_SCATTER;
+    }
+}
+
 const plan_algorithm_t *plan_select(const plan_params_t *params)
 {
     const uint64_t bytes = plan_vector_bytes(params);
     const uint32_t ranks = params->layout.nranks;
-    const choice_kind_t kind = plan_is_allreduce(params) ? CHOICE_ALLREDUCE : CHOICE_SCATTER;
+    const choice_kind_t kind = choice_kind(params->kind);
 
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const choice_t *choice = &choices[i];

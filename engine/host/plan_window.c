@@ -287,7 +287,8 @@ bool plan_pipeline_serves(const plan_params_t *params)
 {
     const uint64_t n = params->layout.nranks;
 
-    return one_host(params) && n > 1 && pipeline_chunk(params) >= 2 * n * plan_unit(params->element);
+    return one_host(params) && n > 1 && !plan_is_rooted(params) &&
+           pipeline_chunk(params) >= 2 * n * plan_unit(params->element);
 }
 
 mpinpu_status_t plan_pipeline_build(const plan_params_t *params, plan_t *plan)
@@ -297,7 +298,7 @@ mpinpu_status_t plan_pipeline_build(const plan_params_t *params, plan_t *plan)
 
 bool plan_flat_serves(const plan_params_t *params)
 {
-    return one_host(params) && (fits_window(params) || params->layout.nranks == 1);
+    return one_host(params) && !plan_is_rooted(params) && (fits_window(params) || params->layout.nranks == 1);
 }
 
 mpinpu_status_t plan_flat_build(const plan_params_t *params, plan_t *plan)

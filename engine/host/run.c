@@ -65,7 +65,7 @@ static mpinpu_status_t run_copying(engine_comm_t *comm, const collective_t *coll
     executor_t executor;
 
     comm->sequence++;
-    if (comm->tiny && bytes <= REGION_TINY_BYTES) {
+    if (comm->tiny && collective->kind < COLLECTIVE_KIND_COUNT && bytes <= REGION_TINY_BYTES) {
         tiny_run(comm, collective, bytes, comm->sequence);
         return MPINPU_OK;
     }

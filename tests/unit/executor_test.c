@@ -101,16 +101,31 @@ typedef struct shape {
     bool in_place;
 } shape_t;
 
+/* Whether the result is the whole vector, not a block. */
+static bool shape_whole(collective_kind_t kind)
+{
+    return kind != COLLECTIVE_REDUCE_SCATTER && kind != COLLECTIVE_REDUCE_SCATTER_BLOCK;
+}
+
+/* Elements that a rank receives. */
+static size_t shape_received(const collective_t *collective, uint32_t rank)
+{
+    if (collective->kind == COLLECTIVE_REDUCE && rank != 0) {
+        return 0;
+    }
+    return shape_whole(collective->kind) ? collective->count : collective_block(collective, rank);
+}
+
 /* The c-th collective of a series: the same on all ranks. */
 static shape_t shape_make(const job_t *job, unsigned c)
 {
     static const size_t sizes[] = {1, 2, 3, 13, 14, 15, 100, 777, 1024, 4096, 4099, 12288, 20000, 65537, 81920};
     unsigned state = job->seed * 2654435761u + c * 40503u;
-    shape_t shape = {.kind = (collective_kind_t)(rand_r(&state) % COLLECTIVE_KIND_COUNT)};
+    shape_t shape = {.kind = (collective_kind_t)(rand_r(&state) % COLLECTIVE_KIND_END)};
     size_t size = sizes[(unsigned)rand_r(&state) % (sizeof sizes / sizeof sizes[0])];
 
     shape.in_place = rand_r(&state) % 2 == 0;
-    shape.count = shape.kind == COLLECTIVE_ALLREDUCE ? size : size / job->size + 1;
+    shape.count = shape_whole(shape.kind) ? size : size / job->size + 1;
     if (shape.kind == COLLECTIVE_REDUCE_SCATTER) {
         for (uint32_t r = 0; r < job->size; r++) {
             shape.counts[r] = rand_r(&state) % 3 == 0 ? 0 : rand_r(&state) % (int)(size + 1);
@@ -127,7 +142,7 @@ static size_t shape_before(const shape_t *shape, uint32_t rank)
     for (uint32_t r = 0; r < rank; r++) {
         before += shape->kind == COLLECTIVE_REDUCE_SCATTER ? (size_t)shape->counts[r] : shape->count;
     }
-    return shape->kind == COLLECTIVE_ALLREDUCE ? 0 : before;
+    return shape_whole(shape->kind) ? 0 : before;
 }
 
 /* Every third one as a nonblocking caller does it. */
@@ -169,7 +184,7 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
                                .count = shape.count,
                                .counts = shape.kind == COLLECTIVE_REDUCE_SCATTER ? shape.counts : NULL};
     size_t total = collective_total(&collective, job->size);
-    size_t received = shape.kind == COLLECTIVE_ALLREDUCE ? shape.count : collective_block(&collective, rank);
+    size_t received = shape_received(&collective, rank);
     size_t first = shape_before(&shape, rank);
     size_t recv_bytes = (shape.in_place ? total : received) * sizeof(int32_t);
     unsigned char *memory = pages_take(recv_bytes + 2 * (size_t)GUARD);
@@ -188,10 +203,11 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
     mpinpu_status_t status = collective_run(&job->comms[rank], &collective, c);
     const char *wrong = status != MPINPU_OK ? status_name(status) : guards_check(memory, recv_bytes);
     for (size_t i = 0; wrong == NULL && i < received; i++) {
-        if (recv[i] != expected_value(job->size, first + i, c)) {
+        const int32_t expected =
+            shape.kind == COLLECTIVE_BROADCAST ? input_value(0, i, c) : expected_value(job->size, first + i, c);
+        if (recv[i] != expected) {
             (void)snprintf(failure, 256, "%s in_place %d total %zu rank %u [%zu]: %d, not %d",
-                           collective_kind_name(shape.kind), shape.in_place, total, rank, i, recv[i],
-                           expected_value(job->size, first + i, c));
+                           collective_kind_name(shape.kind), shape.in_place, total, rank, i, recv[i], expected);
             break;
         }
     }

@@ -116,7 +116,7 @@ void case_make(const plan_case_t *chosen, case_params_t *made)
 
 void case_each(uint32_t nranks, uint64_t thin, void (*visit)(const case_params_t *made))
 {
-    const uint64_t choices[] = {COLLECTIVE_KIND_COUNT, LAYOUT_COUNT, CASE_COUNTS, CASE_WINDOWS, CASE_ELEMENTS, 2, 2};
+    const uint64_t choices[] = {COLLECTIVE_KIND_END, LAYOUT_COUNT, CASE_COUNTS, CASE_WINDOWS, CASE_ELEMENTS, 2, 2};
     enum { NCHOICES = sizeof(choices) / sizeof(choices[0]) };
     uint64_t total = 1;
     static case_params_t made;

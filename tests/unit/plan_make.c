@@ -70,7 +70,8 @@ static void check_huge(collective_kind_t kind, uint32_t nranks, const uint32_t *
     const plan_params_t params = {.kind = kind,
                                   .layout = {.nranks = nranks, .nhosts = nhosts, .host_of = host_of},
                                   .element = 4,
-                                  .count = kind == COLLECTIVE_ALLREDUCE ? (size_t)1 << 32 : ((size_t)1 << 32) / nranks,
+                                  .count = kind != COLLECTIVE_REDUCE_SCATTER_BLOCK ? (size_t)1 << 32
+                                                                                   : ((size_t)1 << 32) / nranks,
                                   .window_bytes = (size_t)16 << 20};
     unsigned served = 0;
 
@@ -90,7 +91,7 @@ Test(plan_make, sizes_past_32_bits, .timeout = 60)
     static const uint32_t each[4] = {0, 1, 2, 3};
     static const uint32_t two[4] = {0, 0, 1, 1};
 
-    for (unsigned kind = 0; kind < COLLECTIVE_KIND_COUNT; kind++) {
+    for (unsigned kind = 0; kind < COLLECTIVE_KIND_END; kind++) {
         if (kind != COLLECTIVE_REDUCE_SCATTER) {
             check_huge((collective_kind_t)kind, 4, one, 1);
             check_huge((collective_kind_t)kind, 4, each, 4);
@@ -127,7 +128,7 @@ Test(plan_make, one_rank_of_very_many, .timeout = 60)
         host_of[i] = i / (MANY_RANKS / MANY_HOSTS);
         counts[i] = (int)(i % 5);
     }
-    for (unsigned kind = 0; kind < COLLECTIVE_KIND_COUNT; kind++) {
+    for (unsigned kind = 0; kind < COLLECTIVE_KIND_END; kind++) {
         params.kind = (collective_kind_t)kind;
         for (params.count = 1; params.count <= (size_t)1 << 20; params.count <<= 10) {
             make_one_of_many(&params);

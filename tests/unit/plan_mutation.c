@@ -284,7 +284,12 @@ static void break_everywhere(const case_params_t *made, plan_t *plans, size_t *t
 
 ParameterizedTestParameters(plan_mutation, rejects)
 {
-    enum { AR = COLLECTIVE_ALLREDUCE, RS = COLLECTIVE_REDUCE_SCATTER };
+    enum {
+        AR = COLLECTIVE_ALLREDUCE,
+        RS = COLLECTIVE_REDUCE_SCATTER,
+        R0 = COLLECTIVE_REDUCE,
+        BC = COLLECTIVE_BROADCAST
+    };
     static subject_t subjects[] = {
         {"flat", {.nranks = 3, .kind = AR, .counts = 3, .window = 3, .element = 2, .raw = true}},
         {"flat", {.nranks = 4, .kind = RS, .counts = 4, .window = 3, .element = 2, .raw = true}},
@@ -305,6 +310,12 @@ ParameterizedTestParameters(plan_mutation, rejects)
         {"message_doubling",
          {.nranks = 5, .kind = AR, .layout = LAYOUT_RANK_A_HOST, .counts = 3, .element = 2, .in_place = true}},
         {"message_ring", {.nranks = 3, .kind = AR, .layout = LAYOUT_RANK_A_HOST, .counts = 6, .element = 4}},
+        {"fan_in", {.nranks = 3, .kind = R0, .counts = 4, .window = 2, .element = 2, .raw = true, .in_place = true}},
+        {"fan_in", {.nranks = 7, .kind = R0, .layout = LAYOUT_EVEN, .counts = 5, .window = 2, .element = 2}},
+        {"fan_in", {.nranks = 5, .kind = R0, .layout = LAYOUT_RANK_A_HOST, .counts = 3, .element = 2, .raw = true}},
+        {"fan_out", {.nranks = 3, .kind = BC, .counts = 5, .window = 1, .element = 2, .in_place = true}},
+        {"fan_out", {.nranks = 7, .kind = BC, .layout = LAYOUT_EVEN, .counts = 4, .window = 2, .element = 2}},
+        {"fan_out", {.nranks = 4, .kind = BC, .layout = LAYOUT_RANK_A_HOST, .counts = 3, .element = 2}},
         {"message_ring", {.nranks = 4, .kind = RS, .layout = LAYOUT_RANK_A_HOST, .counts = 3, .element = 2}},
     };
 

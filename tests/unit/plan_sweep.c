@@ -112,7 +112,7 @@ static void check_mix(uint64_t *state)
                           .element = (unsigned)random_below(state, CASE_ELEMENTS)};
 
     for (size_t i = 0; i < MIXED; i++) {
-        chosen.kind = (unsigned)random_below(state, COLLECTIVE_KIND_COUNT);
+        chosen.kind = (unsigned)random_below(state, COLLECTIVE_KIND_END);
         chosen.counts = (unsigned)random_below(state, CASE_COUNTS);
         chosen.in_place = random_below(state, 2) != 0;
         chosen.raw = random_below(state, 2) != 0;
