@@ -50,9 +50,15 @@ const char *collective_kind_name(collective_kind_t kind)
     return kind_names[kind];
 }
 
+/* Whether a rank's result is of the whole vector. */
+static bool collective_is_whole(const collective_t *collective)
+{
+    return collective->kind != COLLECTIVE_REDUCE_SCATTER && collective->kind != COLLECTIVE_REDUCE_SCATTER_BLOCK;
+}
+
 size_t collective_total(const collective_t *collective, size_t size)
 {
-    return collective->kind == COLLECTIVE_ALLREDUCE ? collective->count : collective_block_start(collective, size);
+    return collective_is_whole(collective) ? collective->count : collective_block_start(collective, size);
 }
 
 size_t collective_block(const collective_t *collective, size_t rank)
@@ -64,7 +70,7 @@ size_t collective_block_start(const collective_t *collective, size_t rank)
 {
     size_t start = 0;
 
-    if (collective->kind == COLLECTIVE_ALLREDUCE) {
+    if (collective_is_whole(collective)) {
         return 0;
     }
     if (collective->kind == COLLECTIVE_REDUCE_SCATTER_BLOCK) {

@@ -67,6 +67,12 @@ typedef struct engine_exchange {
     mpinpu_status_t (*agree)(void *context, mpinpu_status_t mine);
     /* `data` of rank `root` comes to all. May be NULL for an engine that does without. */
     mpinpu_status_t (*broadcast)(void *context, void *data, size_t bytes, int root);
+    /* Collective over all ranks: those of one color get an exchange of their own, ranked by key, which any of them can
+       use apart from the others until all ranks call `join` for it. NULL for an engine that does without. */
+    mpinpu_status_t (*split)(void *context, int color, int key, struct engine_exchange *part);
+    void (*join)(struct engine_exchange *part);
+    /* The engine on the host CPUs in this process, opened; NULL for an engine that does without. */
+    engine_t *host;
     /* Words of ENGINE_WORD_BYTES at any time, outside of the order of collectives; see the vtable. NULL: there are
      * none.
      */

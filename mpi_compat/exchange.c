@@ -89,6 +89,31 @@ static mpinpu_status_t waiter_agree(void *context, mpinpu_status_t mine)
     return status == MPINPU_OK ? (mpinpu_status_t)worst : status;
 }
 
+static mpinpu_status_t compat_split(void *context, int color, int key, engine_exchange_t *part)
+{
+    const MPI_Comm *comm = context;
+    MPI_Comm *made = malloc(sizeof *made);
+    mpinpu_status_t status = compat_agree(context, made != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY);
+
+    if (status == MPINPU_OK && PMPI_Comm_split(*comm, color, key, made) != MPI_SUCCESS) {
+        status = MPINPU_ERR_EXCHANGE;
+    }
+    if (status != MPINPU_OK) {
+        free(made);
+        return status;
+    }
+    return compat_exchange_init(part, made);
+}
+
+static void compat_join(engine_exchange_t *part)
+{
+    MPI_Comm *made = part->context;
+
+    (void)PMPI_Comm_free(made);
+    free(made);
+    *part = (engine_exchange_t){0};
+}
+
 static mpinpu_status_t exchange_fill(engine_exchange_t *exchange, MPI_Comm comm)
 {
     int rank = 0;
@@ -111,6 +136,8 @@ mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm
     exchange->allgather = compat_allgather;
     exchange->agree = compat_agree;
     exchange->broadcast = compat_broadcast;
+    exchange->split = compat_split;
+    exchange->join = compat_join;
     return status;
 }
 

@@ -212,6 +212,7 @@ void comm_state_connect_npu(comm_state_t *state)
     }
     state->handle = atomic_load_explicit(&state->comm, memory_order_relaxed);
     (void)compat_exchange_init(&exchange, &state->handle);
+    exchange.host = process.engine;
     exchange.words = state->engine_comm;
     exchange.word_send = process.vtable->word_send;
     exchange.word_take = process.vtable->word_take;

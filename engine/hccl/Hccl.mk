@@ -32,9 +32,14 @@ engine_hccl_sources = \
 	engine/hccl/model_choose.c \
 	engine/hccl/model_cost.h \
 	engine/hccl/model_cut.c \
+	engine/hccl/owners.c \
+	engine/hccl/owners.h \
+	engine/hccl/pieces.c \
+	engine/hccl/pieces.h \
 	engine/hccl/plan.c \
 	engine/hccl/ports.c \
 	engine/hccl/ports.h \
+	engine/hccl/share.c \
 	engine/hccl/staging.c \
 	engine/hccl/times.c \
 	engine/hccl/trial.c \

@@ -17,21 +17,29 @@ typedef struct hello {
     uint64_t magic;
     uint64_t process;
     uint64_t host;
-    int32_t status; /* of its engine */
-    uint32_t product;
+    int32_t status;   /* of its engine: whether it has a device */
+    uint32_t flags;   /* HELLO_* */
+    uint32_t product; /* the rest where it has */
     uint32_t version; /* of CANN */
     uint32_t device;  /* as the server numbers it */
+    uint32_t list;    /* digest of the list of devices; 0: none */
     uint32_t superpod;
-    uint32_t threads;                      /* several may call at once */
     uint32_t compared[HELLO_COMPARED_MAX]; /* digests of HCCL's environment */
     char why[96];
 } hello_t;
 
+enum {
+    HELLO_THREADS = 1, /* several may call at once */
+    HELLO_DRIVES = 2,  /* the device is its own */
+    HELLO_GIVEN = 4,   /* by the application */
+    HELLO_VECTOR = 8   /* CANN has HcclReduceScatterV */
+};
+
 _Static_assert(sizeof(hello_t) <= 256, "a rank's word is bounded");
 
-static const uint64_t hello_magic = UINT64_C(0x6d70696e70754802); /* changes with the layout and with the plans */
+static const uint64_t hello_magic = UINT64_C(0x6d70696e70754803); /* changes with the layout and with the plans */
 
-static void hello_fill(const engine_t *engine, hello_t *hello)
+static void hello_fill(engine_t *engine, hello_t *hello)
 {
     int64_t values[HCCL_VARIABLE_COUNT];
 
@@ -39,7 +47,7 @@ static void hello_fill(const engine_t *engine, hello_t *hello)
                        .process = engine->process,
                        .host = engine->host,
                        .status = (int32_t)engine->status,
-                       .threads = engine->config.thread_multiple};
+                       .flags = engine->config.thread_multiple ? HELLO_THREADS : 0};
     (void)snprintf(hello->why, sizeof hello->why, "%.*s", (int)sizeof hello->why - 1, engine->why);
     if (engine->status != MPINPU_OK) {
         return;
@@ -48,41 +56,53 @@ static void hello_fill(const engine_t *engine, hello_t *hello)
     for (unsigned v = 0; v < count && v < HELLO_COMPARED_MAX; v++) {
         hello->compared[v] = (uint32_t)((uint64_t)values[v] ^ (uint64_t)values[v] >> 32);
     }
+    pthread_mutex_lock(&engine->lock);
+    const bool drives = engine->drives || engine->lists_differ;
+    pthread_mutex_unlock(&engine->lock);
+    hello->flags |= (drives ? HELLO_DRIVES : 0U) | (engine->device_given ? HELLO_GIVEN : 0U) |
+                    (engine->cann.HcclReduceScatterV != NULL ? HELLO_VECTOR : 0U);
     hello->product = (uint32_t)engine->product->series;
     hello->version = engine->version;
     hello->device = engine->physical;
+    const char *list = hccl_environment_text(&engine->environment, HCCL_VARIABLE_RT_VISIBLE_DEVICES);
+    for (; *list != '\0'; list++) {
+        hello->list = hello->list * 31 + (unsigned char)*list;
+    }
     const char *superpod = hccl_environment_text(&engine->environment, HCCL_VARIABLE_LOGIC_SUPERPOD_ID);
     hello->superpod = (uint32_t)strtoul(superpod, NULL, 10);
 }
 
-static mpinpu_status_t hellos_judge(const engine_t *engine, const hello_t *hellos, uint32_t size, char *why,
-                                    size_t why_bytes)
+/* Whether a rank's device may come to be used. */
+static bool hello_drives(const hello_t *hello)
+{
+    return hello->status == MPINPU_OK && (hello->flags & HELLO_DRIVES) != 0;
+}
+
+/* Whether the owners' CANN differs in what must be alike. */
+static mpinpu_status_t hellos_compare(const engine_t *engine, const hello_t *hellos, uint32_t size, char *why,
+                                      size_t why_bytes)
 {
     int64_t values[HCCL_VARIABLE_COUNT];
     const unsigned count = hccl_environment_compared(&engine->environment, values);
+    uint32_t first = 0;
 
-    for (uint32_t r = 0; r < size; r++) {
-        if (hellos[r].magic != hello_magic) {
-            (void)snprintf(why, why_bytes, "rank %" PRIu32 " runs another version of the library than rank 0", r);
-            return MPINPU_ERR_DISAGREE;
-        }
+    while (first < size && !hello_drives(&hellos[first])) {
+        first++;
     }
-    for (uint32_t r = 0; r < size; r++) {
-        if (hellos[r].status != MPINPU_OK) {
-            (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", r, (int)sizeof hellos[r].why - 1, hellos[r].why);
-            return (mpinpu_status_t)hellos[r].status;
+    for (uint32_t r = first; r < size; r++) {
+        if (!hello_drives(&hellos[r])) {
+            continue;
         }
-    }
-    for (uint32_t r = 0; r < size; r++) {
-        if (hellos[r].version != hellos[0].version) {
-            (void)snprintf(why, why_bytes, "CANN is %u.%u on rank 0 and %u.%u on rank %" PRIu32,
-                           hellos[0].version / 100, hellos[0].version % 100, hellos[r].version / 100,
+        if (hellos[r].version != hellos[first].version) {
+            (void)snprintf(why, why_bytes, "CANN is %u.%u on rank %" PRIu32 " and %u.%u on rank %" PRIu32,
+                           hellos[first].version / 100, hellos[first].version % 100, first, hellos[r].version / 100,
                            hellos[r].version % 100, r);
             return MPINPU_ERR_DISAGREE;
         }
         for (unsigned v = 0; v < count && v < HELLO_COMPARED_MAX; v++) {
-            if (hellos[r].compared[v] != hellos[0].compared[v]) {
-                (void)snprintf(why, why_bytes, "%s differs between rank 0 and rank %" PRIu32, hccl_compared_name(v), r);
+            if (hellos[r].compared[v] != hellos[first].compared[v]) {
+                (void)snprintf(why, why_bytes, "%s differs between rank %" PRIu32 " and rank %" PRIu32,
+                               hccl_compared_name(v), first, r);
                 return MPINPU_ERR_DISAGREE;
             }
         }
@@ -90,97 +110,98 @@ static mpinpu_status_t hellos_judge(const engine_t *engine, const hello_t *hello
     return MPINPU_OK;
 }
 
-/* What the product rules look at. */
-typedef struct places {
-    uint32_t *host_of;
-    uint64_t *devices_of;
-    atlas_host_t *hosts;
-    atlas_owner_t *owners;
-    uint32_t nhosts;
-} places_t;
-
-static bool places_open(places_t *places, uint32_t size)
+static mpinpu_status_t hellos_judge(const engine_t *engine, const hello_t *hellos, uint32_t size, char *why,
+                                    size_t why_bytes)
 {
-    *places = (places_t){.host_of = calloc(size, sizeof *places->host_of),
-                         .devices_of = calloc(size, sizeof *places->devices_of),
-                         .hosts = calloc(size, sizeof *places->hosts),
-                         .owners = calloc(size, sizeof *places->owners)};
-    return places->host_of != NULL && places->devices_of != NULL && places->hosts != NULL && places->owners != NULL;
+    bool any = false;
+    uint32_t lacks = size;
+
+    for (uint32_t r = 0; r < size; r++) {
+        if (hellos[r].magic != hello_magic) {
+            (void)snprintf(why, why_bytes, "rank %" PRIu32 " runs another version of the library than rank 0", r);
+            return MPINPU_ERR_DISAGREE;
+        }
+        any = any || hello_drives(&hellos[r]);
+        lacks = hellos[r].status != MPINPU_OK && lacks == size ? r : lacks;
+    }
+    if (!any && lacks < size) {
+        (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", lacks, (int)sizeof hellos[lacks].why - 1,
+                       hellos[lacks].why);
+        return (mpinpu_status_t)hellos[lacks].status;
+    }
+    if (!any) {
+        (void)snprintf(why, why_bytes, "the NPUs of its hosts are driven by other ranks of the job");
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    return hellos_compare(engine, hellos, size, why, why_bytes);
 }
 
-static void places_close(places_t *places)
-{
-    free(places->owners);
-    free(places->hosts);
-    free(places->devices_of);
-    free(places->host_of);
-}
-
-static void places_fill(places_t *places, const hello_t *hellos, uint32_t size)
+static void claims_fill(owners_claim_t *claims, const hello_t *hellos, uint32_t size)
 {
     for (uint32_t r = 0; r < size; r++) {
-        uint32_t before = r;
-        /* Neighbours mostly share a host. */
-        while (before > 0 && hellos[before - 1].host != hellos[r].host) {
-            before--;
-        }
-        if (before > 0) {
-            places->host_of[r] = places->host_of[before - 1];
-        } else {
-            places->host_of[r] = places->nhosts;
-            places->hosts[places->nhosts++] = (atlas_host_t){
-                .product = atlas_product((atlas_series_t)hellos[r].product), .superpod = hellos[r].superpod};
-        }
-        places->devices_of[r] = UINT64_C(1) << hellos[r].device;
+        const bool has = hellos[r].status == MPINPU_OK;
+        claims[r] = (owners_claim_t){.host = hellos[r].host,
+                                     .device = has ? hellos[r].device : OWNERS_NO_DEVICE,
+                                     .list = hellos[r].list,
+                                     .superpod = hellos[r].superpod,
+                                     .series = (atlas_series_t)hellos[r].product,
+                                     .drives = hello_drives(&hellos[r]),
+                                     .given = (hellos[r].flags & HELLO_GIVEN) != 0};
     }
 }
 
-/* Two ranks that would drive one device; false if there are none. */
-static bool devices_clash(const places_t *places, const hello_t *hellos, uint32_t size, char *why, size_t why_bytes)
+/* What follows from the owners. */
+static mpinpu_status_t comm_settle(engine_comm_t *comm, const hello_t *hellos)
 {
-    for (uint32_t r = 1; r < size; r++) {
-        for (uint32_t q = r; q-- > 0;) {
-            if (places->host_of[q] == places->host_of[r] && hellos[q].device == hellos[r].device) {
-                (void)snprintf(why, why_bytes, "ranks %" PRIu32 " and %" PRIu32 " would both drive NPU %" PRIu32, q, r,
-                               hellos[r].device);
-                return true;
-            }
-        }
+    const owners_t *owners = &comm->owners;
+
+    comm->nowners = owners->devices.nowners;
+    comm->place = owners->of_rank[comm->rank];
+    comm->owner = owners->order[comm->place] == comm->rank;
+    comm->version = hellos[owners->order[0]].version;
+    comm->vector = true;
+    for (uint32_t p = 0; p < comm->nowners; p++) {
+        const hello_t *hello = &hellos[owners->order[p]];
+        comm->processes[p] = hello->process;
+        comm->vector = comm->vector && (hello->flags & HELLO_VECTOR) != 0;
     }
-    return false;
+    hccl_memory_choose(&comm->engine->config, owners->devices.product, &comm->slot_bytes, &comm->slots);
+    comm->blocks = calloc(2 * (size_t)comm->nowners * (comm->slots + 1), sizeof *comm->blocks);
+    return comm->blocks != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY;
 }
 
 static mpinpu_status_t comm_pick(engine_comm_t *comm, const hello_t *hellos, char *why, size_t why_bytes)
 {
-    places_t places;
+    engine_t *engine = comm->engine;
+    owners_claim_t *claims = malloc(comm->size * sizeof *claims);
     mpinpu_status_t status = MPINPU_ERR_NO_MEMORY;
 
-    if (places_open(&places, comm->size)) {
-        places_fill(&places, hellos, comm->size);
-        const atlas_ranks_t ranks = {.nranks = comm->size,
-                                     .nhosts = places.nhosts,
-                                     .host_of = places.host_of,
-                                     .devices_of = places.devices_of,
-                                     .hosts = places.hosts};
-        if (devices_clash(&places, hellos, comm->size, why, why_bytes)) {
-            status = MPINPU_ERR_UNSUPPORTED;
-        } else {
-            status = atlas_devices_pick(&ranks, &comm->devices, places.owners, why, why_bytes);
+    if (claims != NULL) {
+        claims_fill(claims, hellos, comm->size);
+        if (owners_lists_differ(claims, comm->size, engine->host)) {
+            pthread_mutex_lock(&engine->lock);
+            engine->lists_differ = true;
+            pthread_mutex_unlock(&engine->lock);
         }
-    } else {
-        (void)snprintf(why, why_bytes, "no memory for a communicator's state");
+        status = owners_pick(claims, comm->size, &comm->owners, why, why_bytes);
     }
-    if (status == MPINPU_OK && comm->devices.nowners < comm->size) {
-        (void)snprintf(why, why_bytes, "%" PRIu32 " of its %" PRIu32 " ranks may drive an NPU each: %s takes %s",
-                       comm->devices.nowners, comm->size, comm->devices.product->name, comm->devices.product->rule);
+    if (status == MPINPU_OK) {
+        status = comm_settle(comm, hellos);
+    }
+    free(claims);
+    /* All but that is the same on all ranks. */
+    const mpinpu_status_t agreed =
+        comm->exchange.agree(comm->exchange.context, status == MPINPU_ERR_NO_MEMORY ? MPINPU_ERR_NO_MEMORY : MPINPU_OK);
+    if (agreed != MPINPU_OK) {
+        status = agreed;
+        (void)snprintf(why, why_bytes, "a rank has no memory for a communicator's state");
+    }
+    if (status == MPINPU_OK && comm->nowners < comm->size &&
+        (comm->exchange.split == NULL || comm->exchange.host == NULL)) {
+        (void)snprintf(why, why_bytes, "%" PRIu32 " of its %" PRIu32 " ranks may drive an NPU", comm->nowners,
+                       comm->size);
         status = MPINPU_ERR_UNSUPPORTED;
     }
-    for (uint32_t p = 0; p < comm->size && status == MPINPU_OK; p++) {
-        comm->order[p] = places.owners[p].rank;
-        comm->processes[p] = hellos[comm->order[p]].process;
-        comm->place = comm->order[p] == comm->rank ? p : comm->place;
-    }
-    places_close(&places);
     return status;
 }
 
@@ -189,8 +210,8 @@ static void warnings_say(const engine_comm_t *comm)
     char text[256];
 
     for (int w = 0; w < ATLAS_WARNING_COUNT && comm->rank == 0; w++) {
-        if ((comm->devices.warnings >> w & 1) != 0) {
-            atlas_warning_text(&comm->devices, (atlas_warning_t)w, text, sizeof text);
+        if ((comm->owners.devices.warnings >> w & 1) != 0) {
+            atlas_warning_text(&comm->owners.devices, (atlas_warning_t)w, text, sizeof text);
             log_info("%s", text);
         }
     }
@@ -208,11 +229,9 @@ static engine_comm_t *comm_allocate(engine_t *engine, const engine_exchange_t *e
     comm->exchange = *exchange;
     comm->rank = (uint32_t)exchange->rank;
     comm->size = (uint32_t)exchange->size;
-    comm->order = calloc(size, sizeof *comm->order);
     comm->processes = calloc(size, sizeof *comm->processes);
     comm->waits = calloc(size, sizeof *comm->waits);
-    comm->blocks = calloc(2 * size * (engine->slots + 1), sizeof *comm->blocks);
-    if (comm->order == NULL || comm->processes == NULL || comm->waits == NULL || comm->blocks == NULL) {
+    if (comm->processes == NULL || comm->waits == NULL) {
         hccl_comm_close(comm);
         return NULL;
     }
@@ -239,7 +258,7 @@ mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchan
         (void)snprintf(why, why_bytes, "%s", status_name(status));
     }
     for (uint32_t r = 0; r < size && status == MPINPU_OK; r++) {
-        made->vote = made->vote || hellos[r].threads != 0;
+        made->vote = made->vote || (hellos[r].flags & HELLO_THREADS) != 0;
     }
     if (status == MPINPU_OK) {
         status = comm_pick(made, hellos, why, why_bytes);
@@ -259,6 +278,9 @@ void hccl_comm_close(engine_comm_t *comm)
     if (comm == NULL) {
         return;
     }
+    if (comm->share != NULL) {
+        engine_host.comm_close(comm->share);
+    }
     if (comm->group != NULL) {
         aclrtContext saved;
         pthread_mutex_lock(&comm->engine->lock);
@@ -270,6 +292,6 @@ void hccl_comm_close(engine_comm_t *comm)
     free(comm->blocks);
     free(comm->waits);
     free(comm->processes);
-    free(comm->order);
+    owners_close(&comm->owners);
     free(comm);
 }

@@ -24,8 +24,8 @@ typedef struct word {
 
 _Static_assert(sizeof(word_t) == ENGINE_WORD_BYTES, "a word is one of those that the host engine carries");
 
-/* Who hears that a rank waits for long, so that the words do not go up with the square of the ranks; and how long after
-   the first they speak. */
+/* How many owners hear that one waits for long, so that the words do not go up with the square of the ranks; and how
+   long after the first they speak. */
 enum { LISTENERS = 8 };
 static const int64_t listen_ns = INT64_C(2000000000);
 
@@ -33,6 +33,17 @@ static void cause_keep(hccl_cause_t *cause, mpinpu_status_t status, uint32_t ran
 {
     *cause = (hccl_cause_t){.status = status, .rank = rank};
     (void)snprintf(cause->text, sizeof cause->text, "%.*s", HCCL_CAUSE_BYTES - 1, text);
+}
+
+/* An owner waits for the device when all of its group have come. */
+static void waits_keep(engine_comm_t *comm, uint32_t owner, uint64_t use)
+{
+    const owners_t *owners = &comm->owners;
+    const uint32_t place = owners->of_rank[owner];
+
+    for (uint32_t i = owners->first[place]; i < owners->first[place + 1]; i++) {
+        comm->waits[owners->grouped[i]] = use;
+    }
 }
 
 static void words_take(engine_comm_t *comm)
@@ -45,7 +56,7 @@ static void words_take(engine_comm_t *comm)
             continue;
         }
         if (word.kind == WORD_WAITS) {
-            comm->waits[word.rank] = word.use;
+            waits_keep(comm, word.rank, word.use);
         } else if (comm->cause.status == MPINPU_OK && word.status > MPINPU_OK && word.status < MPINPU_STATUS_COUNT) {
             word.text[sizeof word.text - 1] = '\0';
             cause_keep(&comm->cause, (mpinpu_status_t)word.status, word.rank, word.text);
@@ -83,10 +94,10 @@ static void wait_tell(engine_comm_t *comm)
     const engine_exchange_t *exchange = &comm->exchange;
     const word_t word = {.kind = WORD_WAITS, .rank = comm->rank, .use = comm->uses};
 
-    comm->waits[comm->rank] = comm->uses;
-    for (uint32_t r = 0; r < LISTENERS && r < comm->size && exchange->word_send != NULL; r++) {
-        if (r != comm->rank) {
-            exchange->word_send(exchange->words, r, &word);
+    waits_keep(comm, comm->rank, comm->uses);
+    for (uint32_t p = 0; p < LISTENERS && p < comm->nowners && exchange->word_send != NULL; p++) {
+        if (p != comm->place) {
+            exchange->word_send(exchange->words, comm->owners.order[p], &word);
         }
     }
 }
@@ -119,8 +130,8 @@ static void wait_say(const engine_comm_t *comm, int64_t waited)
 {
     char ranks[128];
 
-    for (uint32_t r = 0; r < comm->rank; r++) {
-        if (comm->waits[r] == comm->uses) {
+    for (uint32_t p = 0; p < comm->place; p++) {
+        if (comm->waits[comm->owners.order[p]] == comm->uses) {
             return;
         }
     }
@@ -142,7 +153,7 @@ void hccl_alarm_wait(engine_comm_t *comm, int64_t waited)
         comm->told = comm->uses;
         wait_tell(comm);
     }
-    if (comm->said != comm->uses && comm->rank < LISTENERS && waited >= patience + listen_ns) {
+    if (comm->said != comm->uses && comm->place < LISTENERS && waited >= patience + listen_ns) {
         comm->said = comm->uses;
         wait_say(comm, waited);
     }

@@ -22,7 +22,8 @@ const encoding_t *hccl_encoding(const engine_comm_t *comm, collective_kind_t fun
     const encoding_t *encoding = encoding_find(&device, dtype, op, comm->size, encode_options(comm));
 
     if (encoding == NULL || (encoding->rounds > 1 && !comm->engine->config.npu.fp64) ||
-        (function == COLLECTIVE_REDUCE_SCATTER && comm->engine->cann.HcclReduceScatterV == NULL)) {
+        (function == COLLECTIVE_REDUCE_SCATTER && !comm->vector) ||
+        (function == COLLECTIVE_REDUCE_SCATTER_BLOCK && !comm->owners.even)) {
         return NULL;
     }
     return encoding;
@@ -39,9 +40,9 @@ void hccl_encodings(const engine_comm_t *comm, dtype_t dtype, op_t op,
 model_places_t hccl_places(const engine_comm_t *comm)
 {
     return (model_places_t){.ranks = comm->size,
-                            .hosts = comm->devices.servers,
-                            .owners = comm->devices.nowners,
-                            .servers = comm->devices.servers};
+                            .hosts = comm->owners.nhosts,
+                            .owners = comm->nowners,
+                            .servers = comm->owners.devices.servers};
 }
 
 static uint8_t pays_find(const engine_comm_t *comm, collective_kind_t kind, dtype_t dtype, op_t op, bool on_device)
@@ -52,7 +53,7 @@ static uint8_t pays_find(const engine_comm_t *comm, collective_kind_t kind, dtyp
 
     hccl_encodings(comm, dtype, op, encodings);
     const uint64_t from =
-        model_pays_from(model_product(comm->engine->product->series), &places, kind, encodings, on_device);
+        model_pays_from(model_product(comm->owners.devices.product->series), &places, kind, encodings, on_device);
     if (from == UINT64_MAX) {
         log_debug("%s of %s by %s: the host CPUs are expected to be faster than the NPUs, whatever the size",
                   collective_kind_name(kind), dtype_name(dtype), op_name(op));

@@ -36,7 +36,8 @@ static mpinpu_status_t slot_open(engine_t *engine, hccl_slot_t *slot)
     mpinpu_status_t status = hccl_acl_check(engine, "aclrtMallocHost", cann->aclrtMallocHost(&slot->host_in, bytes));
 
     if (status == MPINPU_OK) {
-        status = hccl_acl_check(engine, "aclrtMallocHost", cann->aclrtMallocHost(&slot->host_out, bytes));
+        status = hccl_acl_check(engine, "aclrtMallocHost",
+                                cann->aclrtMallocHost(&slot->host_out, bytes + HCCL_SHARE_WORD_BYTES));
     }
     if (status == MPINPU_OK) {
         status = hccl_acl_check(engine, "aclrtMalloc",

@@ -14,7 +14,6 @@
 typedef struct group_word {
     int32_t status;
     uint32_t rank;  /* whose status it is */
-    uint32_t room;  /* whether it has an entry for one more */
     uint64_t match; /* the group that it has for these processes; 0: none */
     char why[HCCL_WHY_BYTES];
 } group_word_t;
@@ -84,8 +83,8 @@ static hccl_group_t *group_match(engine_comm_t *comm)
 {
     for (int g = 0; g < HCCL_GROUPS_MAX; g++) {
         hccl_group_t *group = &comm->engine->groups[g];
-        if (group->id != 0 && group->failed.status == MPINPU_OK && group->size == comm->size &&
-            memcmp(group->processes, comm->processes, comm->size * sizeof *group->processes) == 0) {
+        if (group->id != 0 && group->failed.status == MPINPU_OK && group->size == comm->nowners &&
+            memcmp(group->processes, comm->processes, comm->nowners * sizeof *group->processes) == 0) {
             return group;
         }
     }
@@ -146,7 +145,7 @@ static mpinpu_status_t group_join(engine_comm_t *comm, void *argument)
 
     return hccl_check(
         comm->engine, "HcclCommInitRootInfo",
-        comm->engine->cann.HcclCommInitRootInfo(comm->size, joined->info, comm->place, &joined->group->comm));
+        comm->engine->cann.HcclCommInitRootInfo(comm->nowners, joined->info, comm->place, &joined->group->comm));
 }
 
 /* And this, while links are built. */
@@ -166,31 +165,45 @@ static mpinpu_status_t group_judge(engine_comm_t *comm, hccl_group_t *group)
     return status;
 }
 
-/* What wraps must be the same everywhere, since the plans rest on it. */
-static mpinpu_status_t wraps_agree(const engine_comm_t *comm, hccl_group_t *group, char *why, size_t why_bytes)
+/* What wraps must be the same on all devices, since the plans rest on it; all ranks learn it. */
+static mpinpu_status_t wraps_agree(engine_comm_t *comm, const hccl_group_t *group, char *why, size_t why_bytes)
 {
     group_word_t mine = {.status = MPINPU_OK};
     group_word_t *words = NULL;
+    const uint32_t *order = comm->owners.order;
 
-    _Static_assert(sizeof group->wraps <= sizeof mine.why, "what wraps fits in a word");
-    memcpy(mine.why, group->wraps, sizeof group->wraps);
+    _Static_assert(sizeof comm->wraps <= sizeof mine.why, "what wraps fits in a word");
+    if (comm->owner) {
+        memcpy(mine.why, group->wraps, sizeof group->wraps);
+    }
     mpinpu_status_t status = words_exchange(comm, &mine, &words, why, why_bytes);
-    for (uint32_t r = 1; r < comm->size && status == MPINPU_OK; r++) {
-        if (memcmp(words[r].why, words[0].why, sizeof group->wraps) != 0) {
-            (void)snprintf(why, why_bytes, "integers overflow otherwise on the NPU of rank %" PRIu32 " than on rank 0",
-                           r);
+    for (uint32_t p = 1; p < comm->nowners && status == MPINPU_OK; p++) {
+        if (memcmp(words[order[p]].why, words[order[0]].why, sizeof comm->wraps) != 0) {
+            (void)snprintf(why, why_bytes,
+                           "integers overflow otherwise on the NPU of rank %" PRIu32 " than on that of rank %" PRIu32,
+                           order[p], order[0]);
             status = MPINPU_ERR_DISAGREE;
         }
+    }
+    if (status == MPINPU_OK) {
+        memcpy(comm->wraps, words[order[0]].why, sizeof comm->wraps);
     }
     free(words);
     return status;
 }
 
-/* The root's word comes to all; then all join, all issue the trial, and all judge it: agreed on after each step, so
-   that nobody waits on the device for one who does not come. */
+/* What an owner does in a step; the others wait for the outcome. */
+static mpinpu_status_t step_agree(engine_comm_t *comm, mpinpu_status_t status, char *why, size_t why_bytes)
+{
+    return hccl_agree(comm, comm->owner ? status : MPINPU_OK, comm->engine->said, why, why_bytes);
+}
+
+/* The root's word comes to all; then all owners join, all issue the trial, and all judge it: agreed on after each step,
+   so that nobody waits on the device for one who does not come. A member's group is NULL. */
 static mpinpu_status_t group_build(engine_comm_t *comm, hccl_group_t *group, char *why, size_t why_bytes)
 {
     engine_t *engine = comm->engine;
+    const uint32_t first = comm->owners.order[0];
     group_root_t *root = calloc(1, sizeof *root);
     mpinpu_status_t status =
         hccl_agree(comm, root != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY, "no memory", why, why_bytes);
@@ -199,44 +212,49 @@ static mpinpu_status_t group_build(engine_comm_t *comm, hccl_group_t *group, cha
         free(root);
         return status;
     }
-    if (comm->place == 0) {
+    if (comm->rank == first) {
         root_fill(engine, root);
     }
-    status = comm->exchange.broadcast(comm->exchange.context, root, sizeof *root, (int)comm->order[0]);
+    status = comm->exchange.broadcast(comm->exchange.context, root, sizeof *root, (int)first);
     if (status == MPINPU_OK && root->status != MPINPU_OK) {
-        (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", comm->order[0], HCCL_WHY_BYTES - 1, root->why);
+        (void)snprintf(why, why_bytes, "rank %" PRIu32 ": %.*s", first, HCCL_WHY_BYTES - 1, root->why);
         status = (mpinpu_status_t)root->status;
     }
     if (status == MPINPU_OK) {
         group_joined_t joined = {.info = &root->info, .group = group};
-        status = hccl_agree(comm, hccl_device_call(comm, group_join, &joined), engine->said, why, why_bytes);
+        status =
+            step_agree(comm, comm->owner ? hccl_device_call(comm, group_join, &joined) : MPINPU_OK, why, why_bytes);
     }
     if (status == MPINPU_OK) {
-        status = hccl_agree(comm, hccl_device_call(comm, group_try, group), engine->said, why, why_bytes);
+        status = step_agree(comm, comm->owner ? hccl_device_call(comm, group_try, group) : MPINPU_OK, why, why_bytes);
     }
     if (status == MPINPU_OK) {
-        status = hccl_agree(comm, group_judge(comm, group), engine->said, why, why_bytes);
+        status = step_agree(comm, comm->owner ? group_judge(comm, group) : MPINPU_OK, why, why_bytes);
     }
-    if (status == MPINPU_OK) {
-        status = wraps_agree(comm, group, why, why_bytes);
+    if (comm->owner) {
+        group->id = root->id;
     }
-    group->id = root->id;
     free(root);
     return status;
 }
 
 static mpinpu_status_t group_new(engine_comm_t *comm, hccl_group_t *group, char *why, size_t why_bytes)
 {
-    const size_t bytes = comm->size * sizeof *comm->processes;
+    const size_t bytes = comm->nowners * sizeof *comm->processes;
+    bool room = true;
 
-    *group = (hccl_group_t){.size = comm->size, .processes = malloc(bytes)};
-    mpinpu_status_t status =
-        hccl_agree(comm, group->processes != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY, "no memory", why, why_bytes);
+    if (comm->owner) {
+        *group = (hccl_group_t){.size = comm->nowners, .processes = malloc(bytes)};
+        room = group->processes != NULL;
+    }
+    mpinpu_status_t status = hccl_agree(comm, room ? MPINPU_OK : MPINPU_ERR_NO_MEMORY, "no memory", why, why_bytes);
     if (status == MPINPU_OK) {
-        memcpy(group->processes, comm->processes, bytes);
+        if (comm->owner) {
+            memcpy(group->processes, comm->processes, bytes);
+        }
         status = group_build(comm, group, why, why_bytes);
     }
-    if (status != MPINPU_OK) {
+    if (status != MPINPU_OK && comm->owner) {
         /* A trial that some rank did not join would hang on the device. */
         hccl_device_abandon(comm->engine);
         group_end(comm->engine, group);
@@ -254,40 +272,79 @@ static bool groups_any(const engine_t *engine)
     return false;
 }
 
-mpinpu_status_t hccl_group_make(engine_comm_t *comm, mpinpu_status_t ready, char *why, size_t why_bytes)
+/* What this rank says before a group is made or found. An owner's `match` is the group that it has. */
+static group_word_t word_make(engine_comm_t *comm, const hccl_group_t *match, mpinpu_status_t ready)
 {
     engine_t *engine = comm->engine;
-    hccl_group_t *match = group_match(comm);
-    hccl_group_t *room = match == NULL ? group_room(engine) : NULL;
-    group_word_t mine = {.status = (int32_t)(ready != MPINPU_OK ? ready : hccl_device_open(engine)),
-                         .rank = comm->rank,
-                         .room = match != NULL || room != NULL,
-                         .match = match != NULL ? match->id : 0};
-    group_word_t *words = NULL;
-    bool same = match != NULL;
+    group_word_t mine = {.rank = comm->rank, .match = match != NULL ? match->id : 0};
 
-    why_set(mine.why, mine.status == MPINPU_OK ? "" : engine->said);
-    if (mine.status == MPINPU_OK && mine.room == 0) {
+    if (!comm->owner) {
+        ready = hccl_shares_open(comm);
+    } else if (ready == MPINPU_OK) {
+        ready = hccl_device_open(engine);
+    }
+    mine.status = (int32_t)ready;
+    why_set(mine.why, ready == MPINPU_OK ? "" : engine->said);
+    if (comm->owner && match == NULL && ready == MPINPU_OK && group_room(engine) == NULL) {
         mine.status = MPINPU_ERR_NO_MEMORY;
         (void)snprintf(mine.why, sizeof mine.why, "it has %d HCCL communicators in use already", HCCL_GROUPS_MAX);
     }
+    return mine;
+}
+
+/* Whether all owners have the same group for these processes: some may have one that others have given up, and it
+   serves no more. */
+static bool words_match(const engine_comm_t *comm, const group_word_t *words)
+{
+    const uint32_t *order = comm->owners.order;
+    bool same = words[order[0]].match != 0;
+
+    for (uint32_t p = 1; p < comm->nowners; p++) {
+        same = same && words[order[p]].match == words[order[0]].match;
+    }
+    return same;
+}
+
+/* Fills in comm->wraps. */
+static mpinpu_status_t group_find(engine_comm_t *comm, hccl_group_t **group, mpinpu_status_t ready, char *why,
+                                  size_t why_bytes)
+{
+    hccl_group_t *found = comm->owner ? group_match(comm) : NULL;
+    const group_word_t mine = word_make(comm, found, ready);
+    group_word_t *words = NULL;
     mpinpu_status_t status = words_exchange(comm, &mine, &words, why, why_bytes);
+
     if (status != MPINPU_OK) {
         return status;
     }
     status = words_judge(comm, words, why, why_bytes);
-    for (uint32_t r = 0; r < comm->size; r++) {
-        same = same && words[r].match == match->id;
-    }
+    const bool same = status == MPINPU_OK && words_match(comm, words);
     free(words);
     if (status == MPINPU_OK && !same) {
-        /* Some ranks may have a group for these processes that others have given up: it serves no more. */
-        match = room != NULL ? room : group_room(engine);
-        status = hccl_agree(comm, match != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY,
+        found = comm->owner ? group_room(comm->engine) : NULL;
+        status = hccl_agree(comm, found != NULL || !comm->owner ? MPINPU_OK : MPINPU_ERR_NO_MEMORY,
                             "all its HCCL communicators are in use", why, why_bytes);
         if (status == MPINPU_OK) {
-            status = group_new(comm, match, why, why_bytes);
+            status = group_new(comm, found, why, why_bytes);
         }
+    }
+    *group = found;
+    if (status == MPINPU_OK && same && comm->nowners == comm->size) {
+        memcpy(comm->wraps, found->wraps, sizeof comm->wraps);
+    } else if (status == MPINPU_OK) {
+        status = wraps_agree(comm, found, why, why_bytes);
+    }
+    return status;
+}
+
+mpinpu_status_t hccl_group_make(engine_comm_t *comm, mpinpu_status_t ready, char *why, size_t why_bytes)
+{
+    engine_t *engine = comm->engine;
+    hccl_group_t *group = NULL;
+    mpinpu_status_t status = group_find(comm, &group, ready, why, why_bytes);
+
+    if (status == MPINPU_OK) {
+        status = hccl_share_open(comm, why, why_bytes);
     }
     if (status != MPINPU_OK) {
         if (!groups_any(engine)) {
@@ -295,8 +352,11 @@ mpinpu_status_t hccl_group_make(engine_comm_t *comm, mpinpu_status_t ready, char
         }
         return status;
     }
-    match->users++;
-    comm->group = match;
+    if (comm->owner) {
+        group->users++;
+        comm->group = group;
+    }
+    comm->prepared = true;
     return MPINPU_OK;
 }
 

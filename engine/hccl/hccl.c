@@ -39,32 +39,49 @@ static mpinpu_status_t environment_open(engine_t *engine)
     return MPINPU_OK;
 }
 
+/* Neighbours of the ranks of this host, and devices; false and why where it is not known. */
+static bool process_measure(engine_t *engine, uint8_t list[ATLAS_DEVICES_MAX], owners_process_t *process)
+{
+    const char *visible = hccl_environment_text(&engine->environment, HCCL_VARIABLE_RT_VISIBLE_DEVICES);
+
+    *process = (owners_process_t){.local_rank = engine->config.local_rank,
+                                  .local_ranks = engine->config.local_ranks,
+                                  .devices = engine->cann.devices,
+                                  .listed = visible[0] != '\0'};
+    if (process->local_rank < 0) {
+        why_set(engine, "the launcher does not tell which rank of its host this is");
+        return false;
+    }
+    if (engine->config.npu.map != NULL) {
+        process->map = list;
+        process->mapped = hccl_device_list(engine->config.npu.map, false, list);
+        if (process->mapped == 0) {
+            (void)snprintf(engine->why, sizeof engine->why, "MPINPU_DEVICE_MAP names no device for rank %d of its host",
+                           process->local_rank);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The device by the map or the local rank, unless the application has one. */
 static mpinpu_status_t device_choose(engine_t *engine)
 {
-    const int rank = engine->config.local_rank;
+    owners_process_t process;
     uint8_t list[ATLAS_DEVICES_MAX];
+    uint32_t device = 0;
 
     if (engine->cann.aclrtGetDevice(&engine->device) == ACL_SUCCESS) {
         engine->device_given = true;
+        engine->drives = true;
         return MPINPU_OK;
     }
     (void)engine->cann.aclGetRecentErrMsg(); /* the answer to a question */
-    if (rank < 0) {
-        why_set(engine, "the launcher does not tell which rank of its host this is");
+    if (!process_measure(engine, list, &process)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
-    if (engine->config.npu.map != NULL) {
-        const unsigned count = hccl_device_list(engine->config.npu.map, false, list);
-        if ((unsigned)rank >= count) {
-            (void)snprintf(engine->why, sizeof engine->why, "MPINPU_DEVICE_MAP names no device for rank %d of its host",
-                           rank);
-            return MPINPU_ERR_UNSUPPORTED;
-        }
-        engine->device = list[rank];
-    } else {
-        engine->device = rank % (int32_t)engine->cann.devices;
-    }
+    owners_device_find(&process, &device, &engine->drives);
+    engine->device = (int32_t)device;
     return MPINPU_OK;
 }
 
@@ -81,30 +98,20 @@ static mpinpu_status_t device_number(engine_t *engine)
         return MPINPU_ERR_INVALID;
     }
     engine->physical = (uint32_t)engine->device < count ? list[engine->device] : (uint32_t)engine->device;
-    /* With a list of its own each rank may see another part of the server's devices. */
-    if (count == 0 && !engine->device_given && engine->config.npu.map == NULL &&
-        engine->config.local_ranks > (int)engine->cann.devices) {
-        (void)snprintf(engine->why, sizeof engine->why, "its host has %u NPUs for %d ranks", engine->cann.devices,
-                       engine->config.local_ranks);
-        return MPINPU_ERR_UNSUPPORTED;
-    }
     return MPINPU_OK;
 }
 
-/* As the settings say, or as the model does. */
-static void memory_choose(engine_t *engine)
+void hccl_memory_choose(const engine_config_t *config, const atlas_product_t *product, size_t *bytes, uint32_t *slots)
 {
-    const engine_npu_t *npu = &engine->config.npu;
-    size_t bytes;
-    uint32_t slots;
+    const engine_npu_t *npu = &config->npu;
 
-    model_memory(model_product(engine->product->series), &bytes, &slots);
-    bytes = npu->chunk_bytes > 0 ? npu->chunk_bytes : bytes;
-    bytes = bytes < HCCL_CHUNK_LEAST ? HCCL_CHUNK_LEAST : bytes;
-    engine->slot_bytes = (bytes + 63) / 64 * 64;
-    slots = npu->depth > 0 ? npu->depth : slots;
-    slots = slots < ENCODE_ROUNDS_MAX ? ENCODE_ROUNDS_MAX : slots;
-    engine->slots = slots > HCCL_SLOTS_MAX ? HCCL_SLOTS_MAX : slots;
+    model_memory(model_product(product->series), bytes, slots);
+    *bytes = npu->chunk_bytes > 0 ? npu->chunk_bytes : *bytes;
+    *bytes = *bytes < HCCL_CHUNK_LEAST ? HCCL_CHUNK_LEAST : *bytes;
+    *bytes = (*bytes + 63) / 64 * 64;
+    *slots = npu->depth > 0 ? npu->depth : *slots;
+    *slots = *slots < ENCODE_ROUNDS_MAX ? ENCODE_ROUNDS_MAX : *slots;
+    *slots = *slots > HCCL_SLOTS_MAX ? HCCL_SLOTS_MAX : *slots;
 }
 
 static mpinpu_status_t engine_start(engine_t *engine)
@@ -125,7 +132,7 @@ static mpinpu_status_t engine_start(engine_t *engine)
         why_set(engine, why);
         return status;
     }
-    memory_choose(engine);
+    hccl_memory_choose(&engine->config, engine->product, &engine->slot_bytes, &engine->slots);
     status = environment_open(engine);
     if (status == MPINPU_OK) {
         status = device_choose(engine);
@@ -146,6 +153,7 @@ static void hccl_close(engine_t *engine)
         hccl_device_reset(engine);
         hccl_device_leave(engine, saved);
     }
+    hccl_shares_close(engine);
     (void)pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
@@ -239,12 +247,12 @@ static bool comm_prepare(engine_comm_t *comm, mpinpu_status_t ready)
 {
     char why[256] = "";
 
-    if (comm->group != NULL) {
+    if (comm->prepared) {
         return true;
     }
     mpinpu_status_t status = hccl_group_make(comm, ready, why, sizeof why);
     if (status == MPINPU_OK) {
-        log_info("%u NPUs serve a communicator of %u ranks", comm->size, comm->size);
+        log_info("%u NPUs serve a communicator of %u ranks", comm->nowners, comm->size);
         return true;
     }
     comm->refused = true;
@@ -263,7 +271,7 @@ static void group_break(hccl_group_t *group, const engine_comm_t *comm)
         group->failed = comm->cause;
         group->failed.rank = UINT32_MAX;
         for (uint32_t p = 0; p < group->size; p++) {
-            group->failed.rank = comm->order[p] == comm->cause.rank ? p : group->failed.rank;
+            group->failed.rank = comm->owners.order[p] == comm->cause.rank ? p : group->failed.rank;
         }
     }
 }
@@ -277,9 +285,25 @@ static mpinpu_status_t comm_fail(engine_comm_t *comm, const collective_t *collec
     hccl_alarm_raise(comm, rank, status, text);
     (void)snprintf(why, sizeof why, "rank %u: %s", comm->cause.rank, comm->cause.text);
     failure_say(comm, collective, why);
-    group_break(comm->group, comm);
-    hccl_device_abandon(comm->engine); /* made ready again by who uses it next */
+    if (comm->owner) {
+        group_break(comm->group, comm);
+        hccl_device_abandon(comm->engine); /* made ready again by who uses it next */
+    }
     return comm->cause.status;
+}
+
+/* Whether this owner can take part: a failure that it knows of, of this communicator or of another that shares the HCCL
+   communicator, and the device. */
+static mpinpu_status_t owner_ready(engine_comm_t *comm, mpinpu_status_t ready)
+{
+    const hccl_cause_t *broken = &comm->group->failed;
+
+    if (broken->status != MPINPU_OK) {
+        hccl_alarm_raise(comm, broken->rank < comm->nowners ? comm->owners.order[broken->rank] : comm->rank,
+                         broken->status, broken->text);
+    }
+    const mpinpu_status_t status = comm->cause.status != MPINPU_OK ? comm->cause.status : ready;
+    return status == MPINPU_OK ? hccl_device_open(comm->engine) : status;
 }
 
 /* With the device, in its context or, as `ready` says, not. */
@@ -293,35 +317,23 @@ static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collect
     if (!comm_prepare(comm, ready) || !hccl_plan_make(comm, collective, &plan)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
-    const hccl_cause_t *broken = &comm->group->failed;
-    if (broken->status != MPINPU_OK) {
-        return comm_fail(comm, collective, broken->rank < comm->size ? comm->order[broken->rank] : comm->rank,
-                         broken->status, broken->text);
-    }
-    mpinpu_status_t status = ready != MPINPU_OK ? ready : comm->cause.status;
-    if (status == MPINPU_OK) {
-        status = hccl_device_open(engine);
-    }
-    if (status == MPINPU_OK) {
-        status = hccl_staging_run(comm, collective, &plan);
-    }
-    if (status != MPINPU_OK) {
-        status = comm_fail(comm, collective, comm->rank, hccl_device_cause(engine, status), engine->said);
-    }
-    return status;
+    /* A member does as its owner does, whatever it has heard. */
+    mpinpu_status_t status = comm->owner ? owner_ready(comm, ready) : MPINPU_OK;
+    status = hccl_staging_run(comm, collective, &plan, status);
+    return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, comm->rank, status, engine->said);
 }
 
 static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collective)
 {
     engine_t *engine = comm->engine;
-    aclrtContext saved;
+    aclrtContext saved = NULL;
     hccl_plan_t plan;
 
     /* What is decided here is the same on all ranks, also after a failure that some of them do not know of yet. */
     if (comm->refused || !hccl_pays(comm, collective, false) || !hccl_plan_make(comm, collective, &plan)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
-    if (comm->group == NULL && comm->calls < engine->config.npu.after) {
+    if (!comm->prepared && comm->calls < engine->config.npu.after) {
         comm->calls++;
         return MPINPU_ERR_UNSUPPORTED;
     }
@@ -329,7 +341,7 @@ static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collect
     if (status != MPINPU_OK) {
         return status;
     }
-    status = comm_run(comm, collective, hccl_device_enter(engine, &saved));
+    status = comm_run(comm, collective, comm->owner ? hccl_device_enter(engine, &saved) : MPINPU_OK);
     hccl_device_leave(engine, saved);
     pthread_mutex_unlock(&engine->lock);
     return status;
@@ -348,8 +360,8 @@ static void hccl_describe(engine_t *engine, void (*line)(void *context, const ch
     if (engine->status != MPINPU_OK) {
         (void)snprintf(text, sizeof text, "the NPU engine cannot run here: %s", engine->why);
     } else {
-        (void)snprintf(text, sizeof text, "%s: this process would drive NPU %u", engine->product->name,
-                       engine->physical);
+        (void)snprintf(text, sizeof text, "%s: this process would %s NPU %u", engine->product->name,
+                       engine->drives ? "drive" : "share", engine->physical);
     }
     line(context, text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NPU engine's own objects, shared by the files of this folder. One process drives one device. */
+/* The NPU engine's own objects, shared by the files of this folder. A process drives one device or none: then it is a
+   member of the group of a rank that does (owners.h), with which it shares its part of each collective. */
 #ifndef ENGINE_HCCL_HCCL_H
 #define ENGINE_HCCL_HCCL_H
 
@@ -9,6 +10,7 @@
 #include "engine/hccl/encode.h"
 #include "engine/hccl/environment.h"
 #include "engine/hccl/model.h"
+#include "engine/hccl/owners.h"
 
 #include <pthread.h>
 
@@ -16,10 +18,11 @@ enum {
     HCCL_WHY_BYTES = 112,                      /* of a rank's reason, as others hear it */
     HCCL_SAID_BYTES = 512,                     /* of a failure, as the log has it */
     HCCL_CAUSE_BYTES = ENGINE_WORD_BYTES - 24, /* and as other ranks hear it */
-    HCCL_GROUPS_MAX = 8,      /* HCCL communicators at a time: each takes 2 * HCCL_BUFFSIZE of device memory */
-    HCCL_SLOTS_MAX = 64,      /* HCCL_DEPTH's most */
-    HCCL_CHUNK_LEAST = 65536, /* bytes */
-    HCCL_STATE_PART = 4       /* the state between rounds takes at most this part of a chunk */
+    HCCL_GROUPS_MAX = 8,        /* HCCL communicators at a time: each takes 2 * HCCL_BUFFSIZE of device memory */
+    HCCL_SLOTS_MAX = 64,        /* HCCL_DEPTH's most */
+    HCCL_CHUNK_LEAST = 65536,   /* bytes */
+    HCCL_STATE_PART = 4,        /* the state between rounds takes at most this part of a chunk */
+    HCCL_SHARE_WORD_BYTES = 256 /* of an owner to its group */
 };
 
 /* The streams of the device: one for each stage, so that the stages of neighbouring chunks overlap. */
@@ -37,10 +40,10 @@ typedef enum hccl_time {
     HCCL_TIME_COUNT
 } hccl_time_t;
 
-/* The memory of a chunk on its way, and how far it is. */
+/* The memory of a chunk on its way, and how far it is. A member has the host's part of it. */
 typedef struct hccl_slot {
     void *host_in;    /* pinned; what goes to the device */
-    void *host_out;   /* pinned; what comes back */
+    void *host_out;   /* pinned; what comes back, and room for a word of the owner to its group */
     void *device_in;  /* input of the collective */
     void *device_out; /* its result */
     void *state;      /* between the rounds of an encoding */
@@ -97,10 +100,15 @@ struct engine {
     bool device_given;    /* the application has set it */
     uint32_t slots;       /* chunks on their way at once */
     size_t slot_bytes;    /* a multiple of 64 */
+    bool drives;          /* it is this process that drives the device */
+    bool lists_differ;    /* each rank of this host has a list of devices of its own; under the lock */
     bool refusal_said;    /* that NPUs do not serve some communicator */
     pthread_mutex_t lock; /* the device: all its collectives are issued, and all that is below changed, under it */
     char said[HCCL_SAID_BYTES]; /* the last failure, in words */
     hccl_device_t npu;
+    hccl_slot_t shares[HCCL_SLOTS_MAX]; /* memory of a member; NULL: not needed yet */
+    uint32_t nshares;
+    size_t share_bytes;
     hccl_group_t groups[HCCL_GROUPS_MAX];
     uint64_t times[HCCL_TIME_COUNT]; /* ns, where times are wanted */
 };
@@ -110,7 +118,7 @@ typedef struct hccl_call {
     collective_kind_t kind;
     dtype_t dtype;
     op_t op;
-    bool grouped;    /* it is known what wraps on the devices */
+    bool prepared;   /* it is known what wraps on the devices */
     size_t total;    /* of the whole vector */
     size_t longest;  /* block (allreduce: not used) */
     size_t shortest; /* block */
@@ -141,12 +149,20 @@ struct engine_comm {
     uint64_t said;                 /* and in which it has named who is late */
     bool refused;                  /* no HCCL communicator could be made: the host engine does it all */
     unsigned calls;                /* eligible ones before the HCCL communicator is made */
-    atlas_devices_t devices;
-    uint32_t *order;     /* the rank here of each HCCL rank */
-    uint32_t place;      /* this rank's HCCL rank */
+    owners_t owners;               /* owners.order: the rank here of each HCCL rank */
+    uint32_t nowners;              /* HCCL ranks */
+    uint32_t place;                /* the HCCL rank of this rank or of its owner */
+    bool owner;                    /* this rank is one */
+    unsigned version;              /* of the owners' CANN */
+    bool vector;                   /* which has HcclReduceScatterV */
+    uint32_t slots;                /* as the engine's of the owners */
+    size_t slot_bytes;
     uint64_t *processes; /* of each HCCL rank */
-    hccl_group_t *group;
-    uint64_t *blocks;        /* counts and places of HcclReduceScatterV, 2 * size a slot */
+    bool prepared;       /* the HCCL communicator is there, and known what wraps on the devices, */
+    uint16_t wraps[DTYPE_COUNT];
+    hccl_group_t *group;     /* owners: with it */
+    engine_comm_t *share;    /* of the host engine: the group, its owner first; NULL: this rank alone */
+    uint64_t *blocks;        /* counts and places of HcclReduceScatterV, 2 * nowners a slot */
     hccl_call_t recent;      /* the call that was planned last, */
     hccl_plan_t recent_plan; /* and its plan, */
     bool recent_served;      /* if it has one */
@@ -159,6 +175,33 @@ struct engine_comm {
 mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchange, engine_comm_t **comm, char *why,
                                size_t why_bytes);
 void hccl_comm_close(engine_comm_t *comm);
+
+/* The memory for chunks by the settings, else by the model. */
+void hccl_memory_choose(const engine_config_t *config, const atlas_product_t *product, size_t *bytes, uint32_t *slots);
+
+/* Ranks of this rank's group. */
+static inline uint32_t hccl_group_size(const engine_comm_t *comm)
+{
+    return comm->owners.first[comm->place + 1] - comm->owners.first[comm->place];
+}
+
+/* --- share.c: all under the engine's lock --- */
+
+/* Makes a member's memory ready. engine->said on failure. */
+mpinpu_status_t hccl_shares_open(engine_comm_t *comm);
+void hccl_shares_close(engine_t *engine);
+
+/* Connects the ranks of each group: collective over all ranks. MPINPU_OK on all, or the same error, with `why`. */
+mpinpu_status_t hccl_share_open(engine_comm_t *comm, char *why, size_t why_bytes);
+
+/* Combines the `count` elements on the wire of the ranks of a group: the owner's host_in becomes the result.
+   engine->said on failure. Nothing where a rank is alone. */
+mpinpu_status_t hccl_share_reduce(engine_comm_t *comm, const hccl_slot_t *slot, dtype_t dtype, op_t op, size_t count);
+
+/* Bytes from..to of the owner's host_out come to its members, and with them the owner's status: if it is not MPINPU_OK,
+   all get it, and comm->cause. */
+mpinpu_status_t hccl_share_broadcast(engine_comm_t *comm, const hccl_slot_t *slot, size_t from, size_t to,
+                                     mpinpu_status_t status);
 
 /* --- device.c: all under the engine's lock --- */
 
@@ -293,7 +336,9 @@ bool hccl_plan_make(engine_comm_t *comm, const collective_t *collective, hccl_pl
 
 /* --- staging.c --- */
 
-/* Runs it, under the lock; engine->said on failure. */
-mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan);
+/* Runs it, under the lock; engine->said on failure. `ready`: MPINPU_OK, or what keeps this owner from it, in
+   engine->said: its group hears of it. */
+mpinpu_status_t hccl_staging_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan,
+                                 mpinpu_status_t ready);
 
 #endif

@@ -195,7 +195,7 @@ static uint64_t round_collective_ns(const model_call_t *call, unsigned round, ui
 
     if (!whole && call->function == COLLECTIVE_REDUCE_SCATTER) {
         /* A chunk has its part of each block. */
-        const uint64_t blocks = capped_times(call->longest, call->places.owners);
+        const uint64_t blocks = capped_times(call->longest, call->places.ranks);
         count = call->count < blocks && call->count > 0 ? divided_up(capped_times(count, blocks), call->count) : count;
     }
     return model_collective_ns(call->product, &call->places, whole ? COLLECTIVE_ALLREDUCE : call->function,

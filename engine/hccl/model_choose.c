@@ -10,18 +10,21 @@ bool model_scatter_pick(const model_product_t *product, const model_places_t *pl
         {COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_REDUCE_SCATTER_BLOCK, COLLECTIVE_ALLREDUCE},
         {COLLECTIVE_REDUCE_SCATTER_BLOCK, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALLREDUCE},
     };
+    /* Of a rank that drives a device and those that it serves. */
+    const uint64_t group = capped_times(blocks->longest, divided_up(places->ranks, places->owners));
     uint64_t least = UINT64_MAX;
 
     for (int f = 0; f < COLLECTIVE_KIND_COUNT; f++) {
         const collective_kind_t function = functions[blocks->equal][f];
         const bool padded = function == COLLECTIVE_REDUCE_SCATTER_BLOCK;
+        const uint64_t count = padded ? capped_times(blocks->longest, places->ranks) : blocks->total;
         const model_call_t made = {.product = product,
                                    .places = *places,
                                    .encoding = encodings[function],
                                    .function = function,
                                    .total = blocks->total,
-                                   .count = padded ? capped_times(blocks->longest, places->owners) : blocks->total,
-                                   .result = blocks->longest,
+                                   .count = count,
+                                   .result = group < count ? group : count,
                                    .longest = blocks->longest};
         model_pipeline_t pipeline;
         if (made.encoding == NULL) {
@@ -50,8 +53,8 @@ static uint64_t devices_ns(const model_product_t *product, const model_places_t 
                          .result = elements};
 
     if (kind != COLLECTIVE_ALLREDUCE) {
-        const uint64_t each = divided_up(elements, places->owners);
-        const model_blocks_t blocks = {.total = capped_times(each, places->owners), .longest = each, .equal = true};
+        const uint64_t each = divided_up(elements, places->ranks);
+        const model_blocks_t blocks = {.total = capped_times(each, places->ranks), .longest = each, .equal = true};
         if (!model_scatter_pick(product, places, &blocks, encodings, &call)) {
             return UINT64_MAX;
         }

@@ -13,7 +13,7 @@ static hccl_call_t call_measure(const engine_comm_t *comm, const collective_t *c
     hccl_call_t call = {.kind = collective->kind,
                         .dtype = collective->dtype,
                         .op = collective->op,
-                        .grouped = comm->group != NULL,
+                        .prepared = comm->prepared,
                         .total = collective_total(collective, comm->size),
                         .longest = collective->count,
                         .shortest = collective->count};
@@ -31,7 +31,7 @@ static hccl_call_t call_measure(const engine_comm_t *comm, const collective_t *c
 }
 
 /* The elements that a chunk may have in all. */
-static size_t chunk_most(const engine_t *engine, const encoding_t *encoding)
+static size_t chunk_most(const engine_comm_t *comm, const encoding_t *encoding)
 {
     const size_t state = encoding_state_bytes(encoding, 1);
     size_t wire = 1;
@@ -40,9 +40,9 @@ static size_t chunk_most(const engine_t *engine, const encoding_t *encoding)
         const size_t bytes = encoding_wire_bytes(encoding, r, 1);
         wire = bytes > wire ? bytes : wire;
     }
-    size_t most = engine->slot_bytes / wire;
-    if (state > 0 && engine->slot_bytes / HCCL_STATE_PART / state < most) {
-        most = engine->slot_bytes / HCCL_STATE_PART / state;
+    size_t most = comm->slot_bytes / wire;
+    if (state > 0 && comm->slot_bytes / HCCL_STATE_PART / state < most) {
+        most = comm->slot_bytes / HCCL_STATE_PART / state;
     }
     return most;
 }
@@ -63,7 +63,7 @@ static bool plan_cut(const engine_comm_t *comm, const hccl_call_t *call, const m
 {
     /* Where blocks are cut, each may have an element more in a chunk than its share. */
     const size_t spare = model->function == COLLECTIVE_ALLREDUCE ? 1 : comm->size;
-    const size_t most = chunk_most(comm->engine, model->encoding);
+    const size_t most = chunk_most(comm, model->encoding);
 
     if (most <= spare) {
         return false;
@@ -82,7 +82,7 @@ static bool plan_cut(const engine_comm_t *comm, const hccl_call_t *call, const m
 static bool plan_make(const engine_comm_t *comm, const hccl_call_t *call, hccl_plan_t *plan)
 {
     const encoding_t *encodings[COLLECTIVE_KIND_COUNT];
-    const model_product_t *product = model_product(comm->engine->product->series);
+    const model_product_t *product = model_product(comm->owners.devices.product->series);
     const model_places_t places = hccl_places(comm);
     const model_blocks_t blocks = {
         .total = call->total, .longest = call->longest, .equal = call->longest == call->shortest};
@@ -124,7 +124,7 @@ static void plan_say(const hccl_call_t *call, const hccl_plan_t *plan)
 
 static bool call_equal(const hccl_call_t *a, const hccl_call_t *b)
 {
-    return a->kind == b->kind && a->dtype == b->dtype && a->op == b->op && a->grouped == b->grouped &&
+    return a->kind == b->kind && a->dtype == b->dtype && a->op == b->op && a->prepared == b->prepared &&
            a->total == b->total && a->longest == b->longest && a->shortest == b->shortest;
 }
 

@@ -30,8 +30,8 @@ _Static_assert((int)TRIALS <= (int)TRIALS_MAX, "a slot has room for all trials")
 
 static bool trial_served(const engine_comm_t *comm, const trial_t *trial)
 {
-    return atlas_devices_serve(&comm->devices, comm->engine->version, trial->kind, trial->dtype, trial->op) &&
-           (trial->kind != COLLECTIVE_REDUCE_SCATTER || comm->engine->cann.HcclReduceScatterV != NULL);
+    return atlas_devices_serve(&comm->owners.devices, comm->version, trial->kind, trial->dtype, trial->op) &&
+           (trial->kind != COLLECTIVE_REDUCE_SCATTER || comm->vector);
 }
 
 /* What the rank at `place` puts in element i, as the low bits of a number. */
@@ -55,7 +55,7 @@ static uint64_t trial_result(const engine_comm_t *comm, const trial_t *trial, ui
 {
     uint64_t result = trial->op == OP_SUM ? 0 : 1;
 
-    for (uint32_t p = 0; p < comm->size; p++) {
+    for (uint32_t p = 0; p < comm->nowners; p++) {
         const uint64_t value = trial_value(trial, p, i);
         result = trial->op == OP_SUM ? result + value : result * value;
     }
@@ -65,7 +65,7 @@ static uint64_t trial_result(const engine_comm_t *comm, const trial_t *trial, ui
 /* Elements a rank sends: all of them, or one for each rank. */
 static uint32_t trial_sent(const engine_comm_t *comm, const trial_t *trial)
 {
-    return trial->kind == COLLECTIVE_ALLREDUCE ? TRIAL_ELEMENTS : comm->size;
+    return trial->kind == COLLECTIVE_ALLREDUCE ? TRIAL_ELEMENTS : comm->nowners;
 }
 
 /* Room for the input of a trial: the slot's, in equal parts at offsets that copies like. */
@@ -110,13 +110,13 @@ static mpinpu_status_t trial_collective(engine_comm_t *comm, const hccl_group_t 
         return hccl_check(engine, "HcclReduceScatter",
                           cann->HcclReduceScatter(in, out, 1, type, op, group->comm, stream));
     }
-    for (uint32_t p = 0; p < comm->size; p++) {
+    for (uint32_t p = 0; p < comm->nowners; p++) {
         comm->blocks[p] = 1;
-        comm->blocks[comm->size + p] = p;
+        comm->blocks[comm->nowners + p] = p;
     }
-    return hccl_check(
-        engine, "HcclReduceScatterV",
-        cann->HcclReduceScatterV(in, comm->blocks, comm->blocks + comm->size, out, 1, type, op, group->comm, stream));
+    return hccl_check(engine, "HcclReduceScatterV",
+                      cann->HcclReduceScatterV(in, comm->blocks, comm->blocks + comm->nowners, out, 1, type, op,
+                                               group->comm, stream));
 }
 
 static mpinpu_status_t trial_event(engine_t *engine, hccl_stage_t stage)

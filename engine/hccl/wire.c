@@ -47,12 +47,12 @@ encode_device_t hccl_wire_device(const engine_comm_t *comm, collective_kind_t ki
         for (unsigned o = 0; o < sizeof ops / sizeof ops[0]; o++) {
             /* All rounds but the last are allreduces. */
             if (wire_allowed(comm, d, ops[o]) &&
-                atlas_devices_serve(&comm->devices, comm->engine->version, COLLECTIVE_ALLREDUCE, (dtype_t)d, ops[o]) &&
-                atlas_devices_serve(&comm->devices, comm->engine->version, kind, (dtype_t)d, ops[o])) {
+                atlas_devices_serve(&comm->owners.devices, comm->version, COLLECTIVE_ALLREDUCE, (dtype_t)d, ops[o]) &&
+                atlas_devices_serve(&comm->owners.devices, comm->version, kind, (dtype_t)d, ops[o])) {
                 device.reduces[d] = (uint16_t)(device.reduces[d] | 1U << ops[o]);
             }
         }
-        device.wraps[d] = comm->group != NULL ? comm->group->wraps[d] : UINT16_MAX;
+        device.wraps[d] = comm->prepared ? comm->wraps[d] : UINT16_MAX;
     }
     return device;
 }

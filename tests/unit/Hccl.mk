@@ -36,6 +36,13 @@ tests_unit_atlas_devices_SOURCES = tests/unit/atlas_devices.c tests/unit/atlas_h
 tests_unit_atlas_devices_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_atlas_devices_LDADD = libengine.la $(CRITERION_LIBS)
 
+check_PROGRAMS += tests/unit/owners_test
+TESTS += tests/unit/owners_test
+
+tests_unit_owners_test_SOURCES = tests/unit/owners_test.c
+tests_unit_owners_test_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
+tests_unit_owners_test_LDADD = libengine.la $(CRITERION_LIBS)
+
 encode_tests = tests/unit/encode_find tests/unit/encode_float64 tests/unit/encode_integers tests/unit/encode_order
 encode_test_sources = tests/unit/encode_wire.c tests/unit/encode_wire.h
 check_PROGRAMS += $(encode_tests)

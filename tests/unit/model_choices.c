@@ -299,7 +299,7 @@ Test(model_choices, pick_is_the_fastest)
         for (int l = 0; l < MODEL_LAYOUT_COUNT; l++) {
             const model_places_t *places = &model_layouts[l];
             for (uint64_t longest = 1000; longest <= 100000000; longest *= 10) {
-                const uint64_t total = longest + longest / 3 * (places->owners - 1);
+                const uint64_t total = longest + longest / 3 * (places->ranks - 1);
                 model_call_t picked;
                 model_pipeline_t best;
                 if (!scatter_pick(model_series[m], places, (model_blocks_t){total, longest, false}, true, &picked)) {
@@ -311,7 +311,7 @@ Test(model_choices, pick_is_the_fastest)
                     model_pipeline_t pipeline;
                     other.function = (collective_kind_t)k;
                     other.encoding = model_encoding(model_series[m], other.function, DTYPE_F32, OP_SUM);
-                    other.count = k == COLLECTIVE_REDUCE_SCATTER_BLOCK ? longest * places->owners : total;
+                    other.count = k == COLLECTIVE_REDUCE_SCATTER_BLOCK ? longest * places->ranks : total;
                     if (other.encoding != NULL) {
                         model_pipeline(&other, other.count, &pipeline);
                         cr_assert_leq(best.ns, pipeline.ns);
