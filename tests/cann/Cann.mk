@@ -30,8 +30,8 @@ standin-clean:
 
 # Jobs on the stand-in.
 check_SCRIPTS += tests/cann/faulty
-TESTS += tests/cann/engine.sh
-EXTRA_DIST += tests/cann/engine.sh tests/cann/faulty.c
+TESTS += tests/cann/engine.sh tests/cann/owners.sh
+EXTRA_DIST += tests/cann/engine.sh tests/cann/owners.sh tests/cann/as_server.sh tests/cann/faulty.c
 CLEANFILES += tests/cann/faulty
 tests/cann/faulty: tests/cann/faulty.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ $(srcdir)/tests/cann/faulty.c
