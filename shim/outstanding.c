@@ -218,10 +218,25 @@ void outstanding_settle(comm_state_t *state)
     }
 }
 
+static bool setting_up(const comm_state_t *state)
+{
+    bool under_way;
+
+    outstanding_wait();
+    under_way = state->queue.setup != NULL;
+    outstanding_exit();
+    return under_way;
+}
+
 void outstanding_leave(comm_state_t *state)
 {
     bool busy;
 
+    /* The set-up begins by a duplicate of the communicator, which Open MPI makes of what is left of it once it is
+       freed. To be freed it takes all ranks, and each has then issued what the set-up is for. */
+    while (setting_up(state)) {
+        compat_progress();
+    }
     outstanding_wait();
     issued_take();
     busy = state->queue.listed;
