@@ -2,15 +2,16 @@
 # The job tests: programs that know nothing of the library, built by plain mpicc, and scripts that run them by mpirun.
 job_programs = \
 	tests/jobs/bits tests/jobs/comms tests/jobs/ends tests/jobs/errors tests/jobs/forbid \
-	tests/jobs/large tests/jobs/names tests/jobs/progress tests/jobs/remap \
+	tests/jobs/large tests/jobs/names tests/jobs/nonblocking tests/jobs/progress tests/jobs/remap tests/jobs/requests \
 	tests/jobs/signals tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy \
 	tests/jobs/zero_copy_threads
 job_scripts = \
 	tests/jobs/bits.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
 	tests/jobs/float16.sh \
-	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/names.sh tests/jobs/places.sh tests/jobs/progress.sh \
+	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/names.sh tests/jobs/nonblocking.sh tests/jobs/places.sh tests/jobs/progress.sh \
 	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/starve.sh tests/jobs/threads.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
-job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c
+job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c \
+	tests/jobs/pending.c tests/jobs/pending.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
@@ -20,7 +21,8 @@ CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
-	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c $(srcdir)/tests/jobs/pattern_types.c -lm
+	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c $(srcdir)/tests/jobs/pattern_types.c \
+	  $(srcdir)/tests/jobs/pending.c -lm
 
 check_SCRIPTS += tests/jobs/float16
 CLEANFILES += tests/jobs/float16
