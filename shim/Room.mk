@@ -16,6 +16,11 @@ shim/libmpinpu.map: $(srcdir)/shim/functions.def
 	} >$@-new && mv -f $@-new $@
 CLEANFILES += shim/libmpinpu.map
 
+# What `mpinpu run` preloads beside it; needs libc and nothing else.
+pkglib_LTLIBRARIES += libmpinpu-launch.la
+libmpinpu_launch_la_SOURCES = shim/launch.c
+libmpinpu_launch_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version
+
 # The core for Open MPI, which libmpinpu.so opens.
 pkglib_LTLIBRARIES += libmpinpu-openmpi.la
 libmpinpu_openmpi_la_SOURCES = \

@@ -14,7 +14,7 @@ static const struct command {
     const char *help;
 } commands[] = {
     {"run", tool_run, "run [--mpirun PROGRAM] -np N [mpirun's options] program [arguments]",
-     "runs an MPI program by mpirun, with libmpinpu.so preloaded in its ranks"},
+     "runs an MPI program by mpirun, with libmpinpu.so preloaded in its ranks and torchrun's variables set"},
     {"info", tool_info, "info", "shows what is found on this machine, and every setting with its value"},
     {"settings", tool_settings, "settings [--markdown]", "explains the settings, environment variables MPINPU_*"},
 };

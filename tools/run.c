@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `mpinpu run`: mpirun, with libmpinpu.so preloaded in the ranks of the program and nowhere else. */
+/* `mpinpu run`: mpirun, with libmpinpu.so preloaded in the ranks of the program and nowhere else, and the variables set
+   by which torchrun tells a rank its place. */
 #include "config.h"
 
+#include "tools/run.h"
 #include "tools/tools.h"
 
 #include <errno.h>
@@ -9,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define PRELOAD "LD_PRELOAD"
 
 /* Whether the mpirun that the shell would take is Open MPI's. */
 static bool mpirun_is_openmpi(void)
@@ -26,82 +26,45 @@ static bool mpirun_is_openmpi(void)
     return read && (strstr(line, "Open MPI") != NULL || strstr(line, "OpenRTE") != NULL);
 }
 
-/* "LD_PRELOAD=theirs:ours", in memory of the caller's; NULL for want of memory. */
-static char *preload_text(const char *theirs, const char *library)
+/* The object beside the library that gives a rank the variables of its place. */
+static bool launch_library_find(const char *library, char path[PATH_MAX])
 {
-    bool alone = theirs == NULL || theirs[0] == '\0';
-    size_t bytes = sizeof PRELOAD "=:" + (alone ? 0 : strlen(theirs)) + strlen(library);
-    char *text = malloc(bytes);
+    int folder_bytes = (int)(strrchr(library, '/') - library);
 
-    if (text != NULL) {
-        snprintf(text, bytes, PRELOAD "=%s%s%s", alone ? "" : theirs, alone ? "" : ":", library);
-    }
-    return text;
-}
-
-/* What the user already preloads by `-x LD_PRELOAD` or `-x LD_PRELOAD=...`: true, and the value. */
-static bool preload_option(char *const *argument, const char **theirs)
-{
-    size_t name_bytes = strlen(PRELOAD);
-
-    if (argument[0] == NULL || argument[1] == NULL || strcmp(argument[0], "-x") != 0 ||
-        strncmp(argument[1], PRELOAD, name_bytes) != 0) {
+    if (snprintf(path, PATH_MAX, "%.*s/mpinpu/libmpinpu-launch.so", folder_bytes, library) >= PATH_MAX ||
+        access(path, R_OK) != 0) {
+        fprintf(stderr, "mpinpu: %s is not there: this installation is not whole\n", path);
         return false;
     }
-    if (argument[1][name_bytes] == '=') {
-        *theirs = argument[1] + name_bytes + 1;
-        return true;
-    }
-    *theirs = getenv(PRELOAD);
-    return argument[1][name_bytes] == '\0';
+    return true;
 }
 
-/* Builds mpirun's argv: each application context (a colon separates them) gets one -x LD_PRELOAD=..., in the place of
-   the user's own if there is one. NULL for want of memory. The process ends or becomes mpirun: nothing is freed. */
-static char **mpirun_arguments(char *mpirun, char *const *user, size_t user_count, const char *library)
+/* Variables that each rank is to get for itself cannot come from here, where they are the same for all. */
+static void inherited_tell(void)
 {
-    static char x_option[] = "-x";
-    char **arguments = calloc(3 * user_count + 4, sizeof *arguments);
-    size_t count = 0;
+    static const char *const names[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
 
-    if (arguments == NULL) {
-        return NULL;
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        if (getenv(names[n]) != NULL) {
+            fprintf(stderr, "mpinpu: run: %s=%s is set here, so every rank of this host keeps it; unset it first\n",
+                    names[n], getenv(names[n]));
+        }
     }
-    arguments[count++] = mpirun;
-    for (size_t first = 0; first < user_count;) {
-        const char *theirs = getenv(PRELOAD);
-        size_t end = first;
-        size_t replaced = user_count; /* where the user's own option stands */
-        while (end < user_count && strcmp(user[end], ":") != 0) {
-            if (replaced == user_count && preload_option(&user[end], &theirs)) {
-                replaced = end;
-            }
-            end++;
-        }
-        arguments[count++] = x_option;
-        arguments[count] = preload_text(theirs, library);
-        if (arguments[count++] == NULL) {
-            return NULL;
-        }
-        for (size_t u = first; u < end; u++) {
-            if (u != replaced && u != replaced + 1) {
-                arguments[count++] = user[u];
-            }
-        }
-        if (end < user_count) {
-            arguments[count++] = user[end++];
-        }
-        first = end;
-    }
-    arguments[count] = NULL;
-    return arguments;
 }
 
 int tool_run(int argc, char **argv)
 {
     static char path_mpirun[] = "mpirun";
     static char built_mpirun[] = MPIRUN;
+    static char no_launch[] = "--do-not-launch";
+    static char show_map[] = "--display-map";
     char library[PATH_MAX];
+    char launch[PATH_MAX];
+    char libraries[2 * PATH_MAX];
+    char master[RUN_MASTER_BYTES];
+    run_gift_t gift = {.libraries = libraries};
+    run_words_t map = {0};
+    run_words_t job = {0};
     char *mpirun = NULL;
     int used = 1;
 
@@ -114,22 +77,29 @@ int tool_run(int argc, char **argv)
                 "mpinpu: run: what? mpinpu run [--mpirun PROGRAM] -np N [mpirun's options] program [arguments]\n");
         return TOOL_USAGE;
     }
-    if (!tool_library_find(library)) {
+    if (!tool_library_find(library) || !launch_library_find(library, launch)) {
         return TOOL_FAILED;
     }
     if (strpbrk(library, ": ") != NULL) {
         fprintf(stderr, "mpinpu: %s cannot be preloaded: LD_PRELOAD takes no path with a colon or a space\n", library);
         return TOOL_FAILED;
     }
+    snprintf(libraries, sizeof libraries, "%s:%s", library, launch);
     if (mpirun == NULL) {
         mpirun = mpirun_is_openmpi() ? path_mpirun : built_mpirun;
     }
-    char **arguments = mpirun_arguments(mpirun, argv + used, (size_t)(argc - used), library);
-    if (arguments == NULL) {
-        fprintf(stderr, "mpinpu: no memory\n");
+    inherited_tell();
+    char *const *user = argv + used;
+    const size_t user_count = (size_t)(argc - used);
+    if (!run_words_add(&map, mpirun) || !run_words_add(&map, no_launch) || !run_words_add(&map, show_map) ||
+        !run_arguments(&map, user, user_count, &gift) || !run_master_find(&map, master)) {
         return TOOL_FAILED;
     }
-    execvp(mpirun, arguments);
+    gift.master = master;
+    if (!run_words_add(&job, mpirun) || !run_arguments(&job, user, user_count, &gift)) {
+        return TOOL_FAILED;
+    }
+    execvp(mpirun, job.word);
     fprintf(stderr, "mpinpu: %s does not start: %s\n", mpirun, strerror(errno));
     return errno == ENOENT ? 127 : 126; /* as a shell */
 }

@@ -13,7 +13,7 @@ EXTRA_DIST += $(preload_tests) tests/preload/preload.sh \
 	tests/preload/bystander.c tests/preload/calls.c tests/preload/local.c tests/preload/outside.c \
 	tests/preload/profiler.c tests/preload/contract.c tests/preload/fake_core.c tests/preload/fake_mpi.c tests/preload/fake_mpi.h
 $(preload_tests:.sh=.log): tests/preload/preload.env tests/preload/preload.sh \
-	libmpinpu.la libmpinpu-openmpi.la tools/mpinpu .libs/mpinpu
+	libmpinpu.la libmpinpu-launch.la libmpinpu-openmpi.la tools/mpinpu .libs/mpinpu
 
 # What configure found, for the scripts.
 tests/preload/preload.env: config.status
