@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Whether this process is the one that speaks for its job: its rank is 0, or it was started by no launcher that is
    known (Open MPI's, MPICH's, PMIx ones, Slurm's). Reads the environment. */
@@ -21,6 +22,24 @@ static inline bool job_is_speaker(void)
         }
     }
     return true;
+}
+
+/* 0 where this process was started by a launcher. Where it was started by MPI_Comm_spawn: a number, the same in each
+   run of a program, that no other job of the same mpirun has. Open MPI tells such a process where its parent is, and
+   numbers the jobs of one mpirun: in the lower 16 bits of a name that is a number (4.1), behind an @ (5.0). A name that
+   is neither gives way to the process's number, which is distinct, too. Reads the environment. */
+static inline unsigned long job_spawned(void)
+{
+    const char *name = getenv("PMIX_NAMESPACE");
+    const char *at = name != NULL ? strrchr(name, '@') : NULL;
+    char *end = NULL;
+
+    if (getenv("OMPI_PARENT_PORT") == NULL) {
+        return 0;
+    }
+    unsigned long number = name != NULL ? strtoul(at != NULL ? at + 1 : name, &end, 10) : 0;
+    number = at != NULL ? number : number & 0xffff;
+    return end != NULL && *end == '\0' && number != 0 ? number : (unsigned long)getpid();
 }
 
 #endif

@@ -3,11 +3,13 @@
 
 #include "shim/process.h"
 
+#include "engine/job.h"
 #include "mpi_compat/progress.h"
 #include "mpi_compat/reduction.h"
 #include "transport/log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 process_t process = {.lock = PTHREAD_MUTEX_INITIALIZER, .vtable = &engine_host};
@@ -65,7 +67,16 @@ static void process_report(void)
     if (process.npu != NULL) {
         engine_hccl.times(process.npu, stage_take, &head);
     }
+    /* A job that this one spawns inherits the setting. */
+    const unsigned long job = job_spawned();
+    char *own = NULL;
+    if (path[0] != '\0' && job != 0 && asprintf(&own, "%s.job%lu", path, job) < 0) {
+        log_warn("the report is not written: %m");
+        return;
+    }
+    path = own != NULL ? own : path;
     (void)report_print(process.report, &head, path[0] != '\0' ? path : NULL);
+    free(own);
 }
 
 /* The delete callback of our attribute on MPI_COMM_SELF: MPI_Finalize calls it before anything else ends (MPI 3.1,
