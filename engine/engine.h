@@ -12,6 +12,7 @@
 
 typedef struct engine engine_t;
 typedef struct engine_comm engine_comm_t;
+typedef struct engine_prepared engine_prepared_t;
 
 /* Settings that must be equal on all ranks of a communicator: named values, compared when its state is made. */
 enum { ENGINE_COMPARED_MAX = 12 };
@@ -126,9 +127,14 @@ typedef struct engine_vtable {
        returns something else than MPINPU_IN_PROGRESS, which is what run would have returned. Both do not drive
        config.progress. Matches starts, not runs, of the other ranks; collective and its buffers stay until the end, and
        no other is started or run meanwhile. Successive calls may come from different threads, each after the one
-       before. NULL: the engine has only run. */
-    mpinpu_status_t (*start)(engine_comm_t *comm, const collective_t *collective);
+       before. `prepared` was made for this collective, or is NULL. NULL: the engine has only run. */
+    mpinpu_status_t (*start)(engine_comm_t *comm, const collective_t *collective, const engine_prepared_t *prepared);
     mpinpu_status_t (*advance)(engine_comm_t *comm);
+
+    /* What can be done once for a collective that is to be started again and again, with the same buffers. Local; any
+       thread, while others are under way. The caller gives it back by `unprepare`, before comm_close. */
+    mpinpu_status_t (*prepare)(const engine_comm_t *comm, const collective_t *collective, engine_prepared_t **prepared);
+    void (*unprepare)(engine_prepared_t *prepared);
 
     /* What run or advance failed with, a sentence; "" where nothing is known but the status. The communicator's memory,
        unchanged once run has failed. */

@@ -31,6 +31,7 @@ libmpinpu_openmpi_la_SOURCES = \
 	shim/operation.c shim/operation.h \
 	shim/outstanding.c shim/outstanding.h \
 	shim/process.c shim/process.h \
+	shim/persistent.c shim/persistent.h \
 	shim/setup.c shim/setup.h \
 	shim/report.c shim/report_text.c shim/report_counts.h shim/report.h shim/reasons.def
 libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)

@@ -8,6 +8,7 @@
 #include "shim/host_calls.h"
 #include "shim/nonblocking.h"
 #include "shim/outstanding.h"
+#include "shim/persistent.h"
 
 static int call_real(const call_t *call)
 {
@@ -184,6 +185,15 @@ __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *
         [CORE_MPI_Iallreduce] = (core_entry_t)core_iallreduce,
         [CORE_MPI_Ireduce_scatter] = (core_entry_t)core_ireduce_scatter,
         [CORE_MPI_Ireduce_scatter_block] = (core_entry_t)core_ireduce_scatter_block,
+        [CORE_MPI_Allreduce_init] = (core_entry_t)core_allreduce_init,
+        [CORE_MPIX_Allreduce_init] = (core_entry_t)core_allreduce_init,
+        [CORE_MPI_Reduce_scatter_init] = (core_entry_t)core_reduce_scatter_init,
+        [CORE_MPIX_Reduce_scatter_init] = (core_entry_t)core_reduce_scatter_init,
+        [CORE_MPI_Reduce_scatter_block_init] = (core_entry_t)core_reduce_scatter_block_init,
+        [CORE_MPIX_Reduce_scatter_block_init] = (core_entry_t)core_reduce_scatter_block_init,
+        [CORE_MPI_Start] = (core_entry_t)core_start,
+        [CORE_MPI_Startall] = (core_entry_t)core_startall,
+        [CORE_MPI_Request_free] = (core_entry_t)core_request_free,
     };
 
     if (real->abi != MPINPU_CORE_ABI || real->functions != CORE_FUNCTION_COUNT) {

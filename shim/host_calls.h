@@ -15,11 +15,16 @@
 #define COUNT_LARGE_ALLREDUCE            MPI_Count
 #define COUNT_LARGE_REDUCE_SCATTER       const MPI_Count *
 #define COUNT_LARGE_REDUCE_SCATTER_BLOCK MPI_Count
+#define COUNT_REQUEST_REQUEST            int
 
 #define PARAMETERS_BLOCKING(count_t) \
     const void *sendbuf, void *recvbuf, count_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm
 #define PARAMETERS_NONBLOCKING(count_t) PARAMETERS_BLOCKING(count_t), MPI_Request *request
 #define PARAMETERS_PERSISTENT(count_t)  PARAMETERS_BLOCKING(count_t), MPI_Info info, MPI_Request *request
+
+#define PARAMETERS_START(count_t)    MPI_Request *request
+#define PARAMETERS_STARTALL(count_t) count_t count, MPI_Request requests[]
+#define PARAMETERS_RELEASE(count_t)  MPI_Request *request
 
 #define FUNCTION(NAME, kind, mode, width, presence) \
     typedef int NAME##_function_t(PARAMETERS_##mode(COUNT_##width##_##kind));

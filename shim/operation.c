@@ -3,6 +3,7 @@
 
 #include "engine/host/kernels.h"
 #include "mpi_compat/errors.h"
+#include "shim/persistent.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ void operation_begin(operation_t *operation)
     operation->begun = true;
     operation->reason = operation_decide(operation);
     if (operation->reason == REASON_ENGINE) {
-        mpinpu_status_t status = process.vtable->start(operation->state->engine_comm, &operation->collective);
+        mpinpu_status_t status =
+            process.vtable->start(operation->state->engine_comm, &operation->collective, operation->prepared);
         operation->code = status == MPINPU_OK ? MPI_SUCCESS : operation_fail(operation, status);
     } else if (operation->reason == REASON_ONE_RANK) {
         kernel_copy(operation->collective.dtype, operation->collective.recv, operation->collective.send,
@@ -95,9 +97,14 @@ bool operation_advance(operation_t *operation)
 void operation_complete(operation_t *operation)
 {
     if (process.report != NULL) {
-        report_call(process.report, REPORT_NONBLOCKING, operation->call.kind, (int)operation->collective.dtype,
+        report_call(process.report, operation->persistent != NULL ? REPORT_PERSISTENT : REPORT_NONBLOCKING,
+                    operation->call.kind, (int)operation->collective.dtype,
                     operation->total * dtype_size(operation->collective.dtype), operation->reason,
                     process_clock() - operation->issued);
     }
-    (void)PMPI_Grequest_complete(operation->request);
+    if (operation->persistent != NULL) {
+        persistent_complete(operation->persistent, operation->code);
+    } else {
+        (void)PMPI_Grequest_complete(operation->request);
+    }
 }

@@ -12,11 +12,13 @@ typedef struct operation {
     collective_t collective;
     size_t total; /* elements of the whole input */
     uint64_t issued;
+    engine_prepared_t *prepared; /* persistent: owned */
     bool begun;
-    reason_t reason;     /* once begun: who does it */
-    int code;            /* once ended: what MPI_Wait returns */
-    MPI_Request request; /* what the program holds: a generalised request of the host MPI */
-    MPI_Request inner;   /* the host MPI's own on the twin */
+    reason_t reason;               /* once begun: who does it */
+    int code;                      /* once ended: what MPI_Wait returns */
+    struct persistent *persistent; /* whose it is; NULL: of one call */
+    MPI_Request request;           /* what the program holds, else: a generalised request of the host MPI */
+    MPI_Request inner;             /* the host MPI's own on the twin */
     int counts[];
 } operation_t;
 
@@ -29,7 +31,7 @@ void operation_begin(operation_t *operation);
 /* Goes on. True: it has ended, and the code is set. */
 bool operation_advance(operation_t *operation);
 
-/* Completes the request; the operation may be gone on return. */
+/* Completes the request; the operation may be gone, or started again, on return. */
 void operation_complete(operation_t *operation);
 
 /* The nonblocking function of the host MPI that the call is of, on the communicator given. */

@@ -124,7 +124,7 @@ static int queues_advance(void)
         }
         *link = state->queue.next;
         state->queue.listed = false;
-        if (state->queue.freed) {
+        if (state->queue.freed && state->queue.kept == 0) {
             queue_left(state);
         }
     }
@@ -239,7 +239,7 @@ void outstanding_leave(comm_state_t *state)
     }
     outstanding_wait();
     issued_take();
-    busy = state->queue.listed;
+    busy = state->queue.listed || state->queue.kept > 0;
     state->queue.freed = busy;
     outstanding_exit();
     if (!busy && state->queue.twin == MPI_COMM_NULL) {
@@ -247,4 +247,21 @@ void outstanding_leave(comm_state_t *state)
     } else if (!busy) {
         queue_left(state);
     }
+}
+
+void outstanding_keep(comm_state_t *state)
+{
+    outstanding_wait();
+    state->queue.kept++;
+    outstanding_exit();
+}
+
+void outstanding_unkeep(comm_state_t *state)
+{
+    outstanding_wait();
+    state->queue.kept--;
+    if (state->queue.freed && state->queue.kept == 0 && !state->queue.listed) {
+        queue_left(state);
+    }
+    outstanding_exit();
 }

@@ -23,6 +23,10 @@ void outstanding_settle(comm_state_t *state);
 /* The communicator is being freed: its state ends, once what is outstanding has. */
 void outstanding_leave(comm_state_t *state);
 
+/* The state outlives its communicator as long as it is kept, once for each time. */
+void outstanding_keep(comm_state_t *state);
+void outstanding_unkeep(comm_state_t *state);
+
 /* Whether the communicator has anything of that. */
 static inline bool outstanding_any(const comm_state_t *state)
 {

@@ -38,9 +38,18 @@ typedef uintptr_t word_t;
 #define PASS_NONBLOCKING  PASS_BLOCKING, g
 #define WORDS_PERSISTENT  WORDS_NONBLOCKING, word_t h
 #define PASS_PERSISTENT   PASS_NONBLOCKING, h
+#define WORDS_START       word_t a
+#define PASS_START        a
+#define WORDS_STARTALL    word_t a, word_t b
+#define PASS_STARTALL     a, b
+#define WORDS_RELEASE     word_t a
+#define PASS_RELEASE      a
 typedef int (*function_BLOCKING_t)(WORDS_BLOCKING);
 typedef int (*function_NONBLOCKING_t)(WORDS_NONBLOCKING);
 typedef int (*function_PERSISTENT_t)(WORDS_PERSISTENT);
+typedef int (*function_START_t)(WORDS_START);
+typedef int (*function_STARTALL_t)(WORDS_STARTALL);
+typedef int (*function_RELEASE_t)(WORDS_RELEASE);
 
 /* How a symbol is exported. One that only some MPIs have must not be what a program finds that asks dlsym whether the
    loaded MPI has it; so it carries a version that is not the default one: the dynamic linker binds references to it,

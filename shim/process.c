@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-process_t process = {.lock = PTHREAD_MUTEX_INITIALIZER, .vtable = &engine_host};
+process_t process = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .persistents.lock = PTHREAD_MUTEX_INITIALIZER, .vtable = &engine_host};
 
 uint64_t process_clock(void)
 {

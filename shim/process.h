@@ -21,7 +21,8 @@ typedef struct queue {
     struct setup *setup; /* under way; NULL: ended, or made by a blocking call */
     MPI_Comm twin;       /* the host MPI's part in what was begun by a nonblocking call; MPI_COMM_NULL: there is none */
     bool listed;         /* among those that have something to do */
-    bool freed;          /* the communicator is: the state ends with the last collective */
+    unsigned kept;       /* persistent requests */
+    bool freed;          /* the communicator is: the state ends with the last collective and persistent request */
     struct comm_state *next; /* of those listed, or left */
 } queue_t;
 
@@ -60,6 +61,18 @@ typedef struct outstanding {
     _Atomic(comm_state_t *) left;       /* to be ended, their twins to be freed, outside of any callback */
 } outstanding_t;
 
+/* What persistent.c keeps of the process. */
+typedef struct persistents {
+    _Atomic unsigned
+        count;            /* requests of ours that exist; relaxed: who has one made it, or synchronised with who did */
+    pthread_mutex_t lock; /* of the rest */
+    struct persistent *found[64]; /* by handle */
+    MPI_Comm self;                /* of this process alone, with made; */
+    bool made;
+    int tag_most;
+    int tag; /* given last */
+} persistents_t;
+
 typedef struct process {
     _Atomic int phase;    /* process_phase_t; release when set, acquire when read */
     pthread_mutex_t lock; /* everything below that is not set once before PROCESS_RUNS */
@@ -85,6 +98,7 @@ typedef struct process {
     comm_state_t *states;
     comm_state_t *free_states;
     outstanding_t outstanding;
+    persistents_t persistents;
     /* Recently used states by handle; relaxed suffices: an entry is believed only if its `comm` is the handle asked
      * for. */
     _Atomic(comm_state_t *) cache[COMM_CACHE_SLOTS];

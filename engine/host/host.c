@@ -176,6 +176,8 @@ const engine_vtable_t engine_host = {
     .run = host_run,
     .start = host_start,
     .advance = host_advance,
+    .prepare = host_prepare,
+    .unprepare = host_unprepare,
     .comm_failure = host_comm_failure,
     .describe = host_describe,
 };

@@ -112,8 +112,14 @@ void host_words_free(engine_t *engine);
 void *host_comm_tmp(engine_comm_t *comm, size_t bytes);
 
 /* plan_store.c */
-/* The plan of this rank for a collective, from the communicator's store or made anew; owned by the store. */
-mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, bool in_place, const plan_t **plan);
+/* The plan of this rank for a collective, from the communicator's store or made anew; owned by the store, and valid
+   until the next is asked for. */
+mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, const plan_t **plan);
 void host_plans_free(engine_comm_t *comm);
+
+/* A plan beside the store. */
+mpinpu_status_t host_prepare(const engine_comm_t *comm, const collective_t *collective, engine_prepared_t **prepared);
+void host_unprepare(engine_prepared_t *prepared);
+const plan_t *host_prepared_plan(const engine_prepared_t *prepared);
 
 #endif

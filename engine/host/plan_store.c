@@ -23,8 +23,8 @@ static void host_plan_drop(host_plan_t *kept)
     }
 }
 
-static mpinpu_status_t host_plan_make(engine_comm_t *comm, const collective_t *collective, bool in_place, bool raw,
-                                      host_plan_t *kept)
+static mpinpu_status_t host_plan_make(const engine_comm_t *comm, const collective_t *collective, bool in_place,
+                                      bool raw, host_plan_t *kept)
 {
     plan_params_t params = {.kind = collective->kind,
                             .me = comm->rank,
@@ -63,9 +63,10 @@ static mpinpu_status_t host_plan_make(engine_comm_t *comm, const collective_t *c
     return MPINPU_OK;
 }
 
-mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, bool in_place, const plan_t **plan)
+mpinpu_status_t host_plan_get(engine_comm_t *comm, const collective_t *collective, const plan_t **plan)
 {
-    bool raw = host_raw(comm->engine, collective->dtype);
+    const bool in_place = collective->send == collective->recv;
+    const bool raw = host_raw(comm->engine, collective->dtype);
 
     for (unsigned tried = 0; tried < HOST_PLANS_KEPT; tried++) {
         unsigned slot = (comm->plan_last + tried) % HOST_PLANS_KEPT;
@@ -90,4 +91,38 @@ void host_plans_free(engine_comm_t *comm)
     for (unsigned slot = 0; slot < HOST_PLANS_KEPT; slot++) {
         host_plan_drop(&comm->plans[slot]);
     }
+}
+
+struct engine_prepared {
+    host_plan_t made;
+};
+
+mpinpu_status_t host_prepare(const engine_comm_t *comm, const collective_t *collective, engine_prepared_t **prepared)
+{
+    engine_prepared_t *own = calloc(1, sizeof *own);
+
+    if (own == NULL) {
+        return MPINPU_ERR_NO_MEMORY;
+    }
+    mpinpu_status_t status = host_plan_make(comm, collective, collective->send == collective->recv,
+                                            host_raw(comm->engine, collective->dtype), &own->made);
+    if (status != MPINPU_OK) {
+        free(own);
+        return status;
+    }
+    *prepared = own;
+    return MPINPU_OK;
+}
+
+void host_unprepare(engine_prepared_t *prepared)
+{
+    if (prepared != NULL) {
+        host_plan_drop(&prepared->made);
+        free(prepared);
+    }
+}
+
+const plan_t *host_prepared_plan(const engine_prepared_t *prepared)
+{
+    return &prepared->made.plan;
 }

@@ -21,20 +21,25 @@ typedef enum host_piece { PIECE_DIRECT, PIECE_BEFORE, PIECE_BEHIND, PIECE_END } 
 /* A collective that was started. */
 typedef struct host_run {
     const collective_t *whole;
-    collective_t part; /* the piece that the executor does */
-    size_t bytes;      /* of the whole input */
+    const plan_t *prepared; /* for it as a whole; NULL: to be found */
+    collective_t part;      /* the piece that the executor does */
+    size_t bytes;           /* of the whole input */
     host_piece_t piece;
     bool executes; /* the executor is at work on it */
     direct_t direct;
     executor_t executor;
 } host_run_t;
 
-static mpinpu_status_t plan_begin(executor_t *executor, engine_comm_t *comm, const collective_t *collective)
+/* By the plan given, or by one of the communicator's. */
+static mpinpu_status_t plan_begin(executor_t *executor, engine_comm_t *comm, const collective_t *collective,
+                                  const plan_t *plan)
 {
-    const plan_t *plan = NULL;
+    mpinpu_status_t status = MPINPU_OK;
     void *tmp = NULL;
-    mpinpu_status_t status = host_plan_get(comm, collective, collective->send == collective->recv, &plan);
 
+    if (plan == NULL) {
+        status = host_plan_get(comm, collective, &plan);
+    }
     if (status != MPINPU_OK) {
         return status;
     }
@@ -69,7 +74,7 @@ static mpinpu_status_t run_copying(engine_comm_t *comm, const collective_t *coll
         tiny_run(comm, collective, bytes, comm->sequence);
         return MPINPU_OK;
     }
-    mpinpu_status_t status = plan_begin(&executor, comm, collective);
+    mpinpu_status_t status = plan_begin(&executor, comm, collective, NULL);
     if (status == MPINPU_OK) {
         status = executor_advance(&executor, true);
         plan_end(&executor);
@@ -124,7 +129,7 @@ mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
     return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, status);
 }
 
-mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective)
+mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective, const engine_prepared_t *prepared)
 {
     if (comm->status != MPINPU_OK) {
         return comm->status;
@@ -137,6 +142,7 @@ mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective)
     }
     host_run_t *run = comm->run;
     run->whole = collective;
+    run->prepared = prepared != NULL ? host_prepared_plan(prepared) : NULL;
     run->bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
     run->executes = false;
     if (direct_serves(comm, collective, run->bytes)) {
@@ -159,6 +165,7 @@ static bool piece_part(engine_comm_t *comm, host_run_t *run)
             run->direct.from = run->direct.to = run->bytes; /* nothing is behind */
             return true;
         }
+        run->prepared = NULL; /* what is left are other collectives */
         return direct_part(comm, run->whole, 0, run->direct.from, comm->part_counts, &run->part);
     case PIECE_BEHIND:
         return direct_part(comm, run->whole, run->direct.to, run->bytes, comm->part_counts, &run->part);
@@ -182,7 +189,7 @@ static mpinpu_status_t piece_advance(engine_comm_t *comm, host_run_t *run)
             return MPINPU_OK;
         }
         comm->sequence++;
-        status = plan_begin(&run->executor, comm, &run->part);
+        status = plan_begin(&run->executor, comm, &run->part, run->prepared);
         run->executes = status == MPINPU_OK;
     }
     if (status == MPINPU_OK) {

@@ -6,7 +6,7 @@
 #include "engine/host/host.h"
 
 mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective);
-mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective);
+mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective, const engine_prepared_t *prepared);
 mpinpu_status_t host_advance(engine_comm_t *comm);
 
 /* Frees what start keeps for the communicator; what is under way is given up. */

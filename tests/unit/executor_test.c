@@ -145,17 +145,22 @@ static size_t shape_before(const shape_t *shape, uint32_t rank)
     return shape_whole(shape->kind) ? 0 : before;
 }
 
-/* Every third one as a nonblocking caller does it. */
+/* Every third one as a nonblocking caller does it, every sixth as a persistent one. */
 static mpinpu_status_t collective_run(engine_comm_t *comm, const collective_t *collective, unsigned c)
 {
     if (c % 3 != 0) {
         return host_run(comm, collective);
     }
-    mpinpu_status_t status = host_start(comm, collective);
+    engine_prepared_t *prepared = NULL;
+    mpinpu_status_t status = c % 2 == 0 ? host_prepare(comm, collective, &prepared) : MPINPU_OK;
+    if (status == MPINPU_OK) {
+        status = host_start(comm, collective, prepared);
+    }
     while (status == MPINPU_OK && (status = host_advance(comm)) == MPINPU_IN_PROGRESS) {
         status = MPINPU_OK;
         sched_yield();
     }
+    host_unprepare(prepared);
     return status;
 }
 
