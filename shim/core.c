@@ -201,8 +201,9 @@ __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *
     }
     process.real = real;
     for (int f = 0; f < CORE_FUNCTION_COUNT; f++) {
-        const bool serves = entries[f] != NULL && real->entry[f] != NULL;
-        process.answers[f] = serves ? entries[f] : host_call((core_function_t)f);
+        const core_entry_t passes = host_call((core_function_t)f);
+        const bool serves = entries[f] != NULL && (real->entry[f] != NULL || passes != NULL);
+        process.answers[f] = serves ? entries[f] : passes;
         served->entry[f] = process.answers[f];
     }
     return 0;

@@ -109,7 +109,7 @@ def requests():
             persistent = world.Allreduce_init(mine, total, op=MPI.SUM)
         except NotImplementedError:  # mpi4py was built for an MPI that lacks it
             continue
-        calls["allreduce_init"] += 1
+        calls["allreduce_init"] += 3 if size > 1 else 1  # the starts of those that the engine does
         for step in range(3):
             mine[:] = parts[rank] + step
             persistent.Start()
@@ -146,6 +146,6 @@ def training():
 {"collectives": collectives, "requests": requests, "training": training}[sys.argv[1]]()
 if rank == 0:
     print("job-calls", *(f"{name}={count}" for name, count in calls.items()))
-    print("job-engine", *(f"{name}={count if size > 1 and not name.endswith('_init') else 0}" for name, count in calls.items()))
+    print("job-engine", *(f"{name}={count if size > 1 else 0}" for name, count in calls.items()))
     sys.stdout.flush()
 sys.exit(1 if failures else 0)

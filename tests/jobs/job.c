@@ -65,15 +65,28 @@ void job_fail(const char *format, ...)
     }
 }
 
-void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm)
+static bool engine_does(bool some, MPI_Comm comm)
 {
-    if (status != MPI_SUCCESS) {
-        return;
-    }
     int size = 0;
     MPI_Comm_size(comm, &size);
+    return some && size > 1;
+}
+
+void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm)
+{
+    if (status != MPI_SUCCESS || (kind >= JOB_ALLREDUCE_INIT && engine_does(some, comm))) {
+        return;
+    }
     __atomic_add_fetch(&job.calls[kind], 1, __ATOMIC_RELAXED);
-    if (some && size > 1 && kind < JOB_ALLREDUCE_INIT) {
+    if (engine_does(some, comm)) {
+        __atomic_add_fetch(&job.engine[kind], 1, __ATOMIC_RELAXED);
+    }
+}
+
+void job_count_start(job_kind_t kind, bool some, MPI_Comm comm)
+{
+    if (engine_does(some, comm)) {
+        __atomic_add_fetch(&job.calls[kind], 1, __ATOMIC_RELAXED);
         __atomic_add_fetch(&job.engine[kind], 1, __ATOMIC_RELAXED);
     }
 }

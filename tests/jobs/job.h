@@ -65,9 +65,10 @@ int job_ireduce_scatter(const void *send, void *recv, const int *counts, MPI_Dat
 int job_ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                               MPI_Request *request);
 
-/* Counts a call that was made otherwise: `some` says that it has elements. The persistent ones count as the host MPI's.
- */
+/* Counts a call that was made otherwise: `some` says that it has elements. Of persistent ones that are the engine's the
+   starts count, not the call. */
 void job_count(job_kind_t kind, int status, bool some, MPI_Comm comm);
+void job_count_start(job_kind_t kind, bool some, MPI_Comm comm);
 
 /* A hash of two numbers: test data that looks random and is the same everywhere. */
 uint64_t job_mix(uint64_t a, uint64_t b);

@@ -117,6 +117,7 @@ static void started(const char *name, MPI_Request *request)
         for (int round = 0; round < ROUNDS; round++) {                                                        \
             fill(input, round);                                                                               \
             MPI_Start(&request);                                                                              \
+            job_count_start((kind) + JOB_ALLREDUCE_INIT, true, MPI_COMM_WORLD);                               \
             MPI_Wait(&request, MPI_STATUS_IGNORE);                                                            \
             JOB_CHECK(request != MPI_REQUEST_NULL, "%s: the request is gone after a round", #NAME);           \
             check(kind, #NAME, round);                                                                        \

@@ -226,6 +226,9 @@ static void persistent_starts(void)
                 MPI_Start(&requests[m]);
             }
         }
+        for (int m = 0; m < PERSISTENT; m++) {
+            job_count_start(pending[m].kind + JOB_ALLREDUCE_INIT, pending[m].total > 0, MPI_COMM_WORLD);
+        }
         for (int m = 0; m < PERSISTENT + 2 && start % 2 == 0; m++) {
             MPI_Wait(&requests[PERSISTENT + 1 - m], MPI_STATUS_IGNORE);
         }
@@ -261,6 +264,7 @@ static void persistent_freed(void)
         }
         MPI_Request_free(&requests[0]);
         MPI_Start(&requests[1]);
+        job_count_start(pending[1].kind + JOB_ALLREDUCE_INIT, true, comm);
         MPI_Comm_free(&comm);
         MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
         pending_check(&pending[1], "persistent, communicator freed");
