@@ -31,8 +31,31 @@ typedef struct engine_npu {
     const char *map;    /* the devices of the host's ranks in order, "4,5,6,7"; NULL: device n for rank n */
     bool fp64;          /* float64 may go in integers where the devices have none */
     bool fp64_exact;    /* and must, in full width */
-    unsigned patience;  /* seconds that a rank waits for others on the NPUs before it says so; 0: for ever */
 } engine_npu_t;
+
+/* A rank that has waited for too long inside a collective. */
+enum { ENGINE_LATE_NAMED = 8 };
+typedef struct engine_stall {
+    void *owner; /* of the communicator, as engine_exchange_t has it */
+    const collective_t *collective;
+    const char *place; /* of it: " on the NPUs", or "" */
+    bool nonblocking;  /* it was started, and has not ended since */
+    int64_t waited_ns;
+    uint32_t rank; /* this one, in the communicator */
+    uint32_t size;
+    uint32_t late;                     /* so many ranks have not come, as far as is known, */
+    uint32_t ranks[ENGINE_LATE_NAMED]; /* and the first of them */
+} engine_stall_t;
+
+/* What the rooms above want to hear of waits inside of collectives. Called by the thread that waits. */
+typedef struct engine_watch {
+    unsigned stall_seconds; /* what is too long; 0: nothing is */
+    /* Once for such a wait, while it goes on. */
+    void (*stalled)(const engine_stall_t *stall);
+    /* Of each wait that was not short, in a collective that was run: when it began and ended, by CLOCK_MONOTONIC, and a
+       rank that was waited for in the end. NULL: not wanted. */
+    void (*waited)(void *owner, uint32_t rank, int64_t began_ns, int64_t ended_ns);
+} engine_watch_t;
 
 typedef struct engine_config {
     bool enabled;         /* false: the engine takes part in agreements, to say that it is switched off */
@@ -47,6 +70,7 @@ typedef struct engine_config {
     bool times;           /* the time of the stages inside is wanted: see times */
     uint32_t offers;      /* bits that this process offers to every communicator: see comm_offers */
     engine_npu_t npu;
+    engine_watch_t watch;
     engine_compared_t compared;
     /* Where the engine puts a watch of the program's memory; NULL: there is none, and zero_copy does nothing. */
     memory_watch_place_t *memory_watch;
@@ -62,6 +86,7 @@ typedef struct engine_exchange {
     int rank;
     int size;
     void *context;
+    void *owner; /* given back where config.watch is told of the communicator */
     mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
     /* MPINPU_OK where every rank came with that, else a status that some rank came with, the same on all. Takes no
        memory, so that a rank without any can still say so. */
@@ -106,6 +131,9 @@ typedef struct engine_vtable {
 
     /* Whether ranks of the communicator share memory. NULL: they never do. */
     bool (*comm_windows)(const engine_comm_t *comm);
+
+    /* The name of a rank's host, "" where it is not known; the communicator's memory. NULL: never known. */
+    const char *(*comm_host)(const engine_comm_t *comm, uint32_t rank);
 
     /* Carries ENGINE_WORD_BYTES to another rank of the communicator, copied, soon and without waiting; and takes what
        came from any rank, in no order, false where nothing has. A word may be lost with the process or with memory.

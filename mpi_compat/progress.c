@@ -11,6 +11,7 @@
 /* Open MPI's own functions, or NULL: set once at start, read after. */
 static void (*progress_function)(void);
 static int (*register_function)(int (*)(void));
+static int (*unregister_function)(int (*)(void));
 
 void compat_progress_init(void)
 {
@@ -23,6 +24,7 @@ void compat_progress_init(void)
         if (handle != NULL) {
             *(void **)(&progress_function) = dlsym(handle, "opal_progress");
             *(void **)(&register_function) = dlsym(handle, "opal_progress_register");
+            *(void **)(&unregister_function) = dlsym(handle, "opal_progress_unregister");
             (void)dlclose(handle);
         }
     }
@@ -44,4 +46,11 @@ void compat_progress(void)
 bool compat_progress_register(int (*function)(void))
 {
     return register_function != NULL && register_function(function) == 0;
+}
+
+void compat_progress_unregister(int (*function)(void))
+{
+    if (unregister_function != NULL) {
+        (void)unregister_function(function);
+    }
 }

@@ -33,6 +33,7 @@ libmpinpu_openmpi_la_SOURCES = \
 	shim/process.c shim/process.h \
 	shim/persistent.c shim/persistent.h \
 	shim/setup.c shim/setup.h \
+	shim/stall.c shim/stall.h \
 	shim/report.c shim/report_text.c shim/report_counts.h shim/report.h shim/reasons.def
 libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \

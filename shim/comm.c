@@ -5,6 +5,7 @@
 #include "mpi_compat/progress.h"
 #include "shim/outstanding.h"
 #include "shim/process.h"
+#include "shim/stall.h"
 #include "transport/log.h"
 
 #include <stdio.h>
@@ -51,7 +52,6 @@ static engine_npu_t process_npu_config(void)
         .map = mapped ? settings_path(settings, SETTING_DEVICE_MAP) : NULL,
         .fp64 = settings_get(settings, SETTING_FP64) != SETTING_FP64_HOST,
         .fp64_exact = settings_get(settings, SETTING_FP64) == SETTING_FP64_EXACT,
-        .patience = (unsigned)settings_get(settings, SETTING_HCCL_PATIENCE),
     };
 }
 
@@ -89,6 +89,7 @@ static void process_engine_open(void)
         .npu = process_npu_config(),
         .compared = settings_compared(&process.settings),
         .progress = compat_progress,
+        .watch = {.stall_seconds = (unsigned)settings_get(&process.settings, SETTING_STALL_S), .stalled = stall_say},
     };
 
     if (process_npu_open(&config) != MPINPU_OK || process.vtable->open(&config, &process.engine) != MPINPU_OK) {
@@ -212,6 +213,7 @@ void comm_state_connect_npu(comm_state_t *state)
     }
     state->handle = atomic_load_explicit(&state->comm, memory_order_relaxed);
     (void)compat_exchange_init(&exchange, &state->handle);
+    exchange.owner = state;
     exchange.host = process.engine;
     exchange.words = state->engine_comm;
     exchange.word_send = process.vtable->word_send;
@@ -293,6 +295,7 @@ static bool comm_state_set_up(comm_state_t *state, MPI_Comm comm, bool may_block
         atomic_store_explicit(&state->reason, REASON_NO_COMM, memory_order_relaxed);
         return true;
     }
+    exchange.owner = state;
     comm_state_connect(state, &exchange);
     return true;
 }
@@ -318,16 +321,19 @@ static comm_state_t *comm_state_new(MPI_Comm comm, bool may_block, reason_t *rea
         /* Processes of another job may be without the library, and would never answer. */
         atomic_store_explicit(&state->reason, REASON_OTHER_JOB, memory_order_relaxed);
     } else if (state->size > 1) {
+        stall_setup_begin(state, comm);
         fine = comm_state_set_up(state, comm, may_block);
     }
     if (!fine || PMPI_Comm_set_attr(comm, process.comm_keyval, state) != MPI_SUCCESS) {
         comm_state_recycle(state);
+        stall_setup_end();
         return NULL;
     }
     atomic_store_explicit(&state->comm, comm, memory_order_release);
     if (may_block && atomic_load_explicit(&state->reason, memory_order_relaxed) == REASON_ENGINE) {
         comm_state_connect_npu(state);
     }
+    stall_setup_end();
     pthread_mutex_lock(&process.lock);
     process.setup_ns += process_clock() - begin;
     process.communicators++;

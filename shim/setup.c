@@ -42,6 +42,7 @@ static void setup_run(unsigned high, unsigned low)
 
     setup->waiter.comm = setup->state->queue.twin;
     if (setup->code == MPI_SUCCESS && compat_exchange_init_waiting(&exchange, &setup->waiter) == MPINPU_OK) {
+        exchange.owner = setup->state;
         comm_state_connect(setup->state, &exchange);
     } else {
         atomic_store_explicit(&setup->state->reason, REASON_NO_COMM, memory_order_release);

@@ -196,6 +196,7 @@ mpinpu_status_t transport_card_pack(transport_t *transport, const void *key, siz
         .address_bytes = transport->address_bytes,
         .key_bytes = key_bytes,
     };
+    (void)gethostname(head.host, sizeof head.host - 1);
     size_t bytes = sizeof head + transport->address_bytes + key_bytes;
     unsigned char *card = malloc(bytes);
     if (card == NULL) {

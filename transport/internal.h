@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-enum { PEER_BUCKETS = 1024, REASON_BYTES = 256 };
+enum { PEER_BUCKETS = 1024, REASON_BYTES = 256, HOST_NAME_BYTES = 64 };
 
 /* Stands behind the last byte of every window, so that a peer can tell that what it mapped is what it meant. */
 typedef struct window_mark {
@@ -27,9 +27,10 @@ typedef struct card_head {
     uint64_t window_bytes;
     uint64_t address_bytes;
     uint64_t key_bytes;
+    char host[HOST_NAME_BYTES]; /* its name, perhaps cut */
 } card_head_t;
 
-#define CARD_MAGIC UINT64_C(0x6d70696e70756331)
+#define CARD_MAGIC UINT64_C(0x6d70696e70756332)
 
 struct transport_peer {
     transport_peer_t *next; /* in its bucket */

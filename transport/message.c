@@ -120,6 +120,11 @@ mpinpu_status_t transport_request_test(transport_t *transport, transport_request
     return failure_say(transport, "sending a message", ucx.ucs_status_string(status));
 }
 
+bool transport_request_done(const transport_request_t *request)
+{
+    return request->ucx == NULL || ucx.ucp_request_check_status(request->ucx) != UCS_INPROGRESS;
+}
+
 /* Whether the message is all of `bytes`. One that comes by rendezvous is waited for: its sender is there, or was. */
 static bool message_receive(transport_t *transport, ucp_tag_message_h message, void *buffer, size_t bytes)
 {

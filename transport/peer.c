@@ -50,6 +50,7 @@ static transport_peer_t *peer_new(transport_identity_t identity, const card_head
     }
     peer->identity = identity;
     peer->head = *head;
+    peer->head.host[sizeof peer->head.host - 1] = '\0';
     peer->card = malloc(rest);
     if (peer->card == NULL) {
         free(peer);
@@ -87,6 +88,11 @@ mpinpu_status_t transport_peer_add(transport_t *transport, transport_identity_t 
         *peer = found;
     }
     return status;
+}
+
+const char *transport_peer_host(const transport_peer_t *peer)
+{
+    return peer->head.host;
 }
 
 /* A peer that closes first resets the connection: nothing to say unless a message fails by it. */

@@ -54,6 +54,9 @@ transport_peer_t *transport_peer_find(transport_t *transport, uint64_t uid);
 mpinpu_status_t transport_peer_add(transport_t *transport, transport_identity_t identity, const void *card,
                                    size_t card_bytes, transport_peer_t **peer);
 
+/* The name of the peer's host, as that has it. Lives as long as the peer. */
+const char *transport_peer_host(const transport_peer_t *peer);
+
 /* Makes the peer's endpoint, so that it is known before the first message whether UCX has a way to it; at once where
    there is one already. MPINPU_ERR_TRANSPORT where it has none, with the cause in `why`. Any thread. */
 mpinpu_status_t transport_peer_reach(transport_t *transport, transport_peer_t *peer, char *why, size_t why_bytes);
@@ -82,6 +85,9 @@ mpinpu_status_t transport_receive(transport_t *transport, uint64_t tag, void *bu
 
 /* MPINPU_OK when done, MPINPU_IN_PROGRESS, or MPINPU_ERR_TRANSPORT (said in the log once). Does not progress. */
 mpinpu_status_t transport_request_test(transport_t *transport, transport_request_t *request);
+
+/* Whether it is done, or would be at the next test, which says how. Does not progress. */
+bool transport_request_done(const transport_request_t *request);
 
 /* Takes a message with this tag that has come, from anyone, if there is one; moves messages first, be it this process's
    first. False: none, or one that is not of exactly `bytes`, which is dropped. */

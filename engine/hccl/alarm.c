@@ -7,7 +7,6 @@
 
 #include "transport/log.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +24,8 @@ typedef struct word {
 _Static_assert(sizeof(word_t) == ENGINE_WORD_BYTES, "a word is one of those that the host engine carries");
 
 /* How many owners hear that one waits for long, so that the words do not go up with the square of the ranks; and how
-   long after the first they speak. */
-enum { LISTENERS = 8 };
+   long after the first they speak: so much a second of MPINPU_STALL_S, but no longer than for this. */
+enum { LISTENERS = 8, LISTEN_PART = 2 };
 static const int64_t listen_ns = INT64_C(2000000000);
 
 static void cause_keep(hccl_cause_t *cause, mpinpu_status_t status, uint32_t rank, const char *text)
@@ -102,49 +101,38 @@ static void wait_tell(engine_comm_t *comm)
     }
 }
 
-/* The ranks that have not said that they wait: "rank 3", "ranks 3, 5 and 9 more"; how many there are. */
-static uint32_t late_text(const engine_comm_t *comm, char *text, size_t bytes)
-{
-    enum { NAMED = 8 };
-    uint32_t late = 0;
-    size_t length = 0;
-
-    text[0] = '\0';
-    for (uint32_t r = 0; r < comm->size; r++) {
-        if (comm->waits[r] == comm->uses) {
-            continue;
-        }
-        late++;
-        if (late <= NAMED && length < bytes) {
-            length += (size_t)snprintf(text + length, bytes - length, "%s%" PRIu32, late > 1 ? ", " : "", r);
-        }
-    }
-    if (late > NAMED && length < bytes) {
-        (void)snprintf(text + length, bytes - length, " and %" PRIu32 " more", late - NAMED);
-    }
-    return late;
-}
-
-/* The first listener that waits speaks for all. */
+/* The first listener that waits speaks for all: of the ranks that have not said that they wait. */
 static void wait_say(const engine_comm_t *comm, int64_t waited)
 {
-    char ranks[128];
+    engine_stall_t stall = {.owner = comm->exchange.owner,
+                            .collective = comm->whole,
+                            .place = " on the NPUs",
+                            .waited_ns = waited,
+                            .rank = comm->rank,
+                            .size = comm->size};
 
     for (uint32_t p = 0; p < comm->place; p++) {
         if (comm->waits[comm->owners.order[p]] == comm->uses) {
             return;
         }
     }
-    const uint32_t late = late_text(comm, ranks, sizeof ranks);
-    if (late > 0) {
-        log_warn("a collective of %" PRIu32 " ranks waits on the NPUs for %" PRId64 " s: rank%s %s ha%s not come",
-                 comm->size, waited / 1000000000, late > 1 ? "s" : "", ranks, late > 1 ? "ve" : "s");
+    for (uint32_t r = 0; r < comm->size; r++) {
+        if (comm->waits[r] == comm->uses) {
+            continue;
+        }
+        if (stall.late < ENGINE_LATE_NAMED) {
+            stall.ranks[stall.late] = r;
+        }
+        stall.late++;
+    }
+    if (stall.late > 0) {
+        comm->engine->config.watch.stalled(&stall);
     }
 }
 
 void hccl_alarm_wait(engine_comm_t *comm, int64_t waited)
 {
-    const int64_t patience = (int64_t)comm->engine->config.npu.patience * INT64_C(1000000000);
+    const int64_t patience = (int64_t)comm->engine->config.watch.stall_seconds * INT64_C(1000000000);
 
     if (patience == 0 || waited < patience) {
         return;
@@ -153,7 +141,8 @@ void hccl_alarm_wait(engine_comm_t *comm, int64_t waited)
         comm->told = comm->uses;
         wait_tell(comm);
     }
-    if (comm->said != comm->uses && comm->place < LISTENERS && waited >= patience + listen_ns) {
+    if (comm->said != comm->uses && comm->place < LISTENERS &&
+        waited >= patience + (patience / LISTEN_PART < listen_ns ? patience / LISTEN_PART : listen_ns)) {
         comm->said = comm->uses;
         wait_say(comm, waited);
     }

@@ -313,6 +313,7 @@ static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collect
     hccl_plan_t plan;
 
     comm->uses++;
+    comm->whole = collective;
     /* Only now is it known what wraps. */
     if (!comm_prepare(comm, ready) || !hccl_plan_make(comm, collective, &plan)) {
         return MPINPU_ERR_UNSUPPORTED;

@@ -143,6 +143,7 @@ struct engine_comm {
     bool vote;          /* threads of some rank may call at once: the ranks vote before each use of the devices */
     hccl_cause_t cause; /* once a device collective failed, here or, as was heard, elsewhere */
     char failure[HCCL_SAID_BYTES]; /* this in words */
+    const collective_t *whole;     /* what is done on the devices now */
     uint64_t uses;                 /* of the devices, begun: the same on all ranks */
     uint64_t *waits;               /* the use in which each rank waits, as far as was heard */
     uint64_t told;                 /* the use in which this rank has told that it waits, */

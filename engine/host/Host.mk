@@ -13,6 +13,7 @@ engine_host_sources = \
 	engine/host/region.c engine/host/region.h \
 	engine/host/run.c engine/host/run.h \
 	engine/host/scratch.c engine/host/words.c \
+	engine/host/stall.c engine/host/stall.h \
 	engine/host/stream.c engine/host/stream.h \
 	engine/host/tiny.c engine/host/tiny.h \
 	engine/host/wait.c engine/host/wait.h

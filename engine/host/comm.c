@@ -2,11 +2,12 @@
 /* A communicator's state, from its making to its end. */
 #include "engine/host/agree.h"
 #include "engine/host/run.h"
+#include "engine/host/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static engine_comm_t *comm_allocate(engine_t *engine, uint32_t rank, uint32_t size)
+static engine_comm_t *comm_allocate(engine_t *engine, uint32_t rank, uint32_t size, void *owner)
 {
     engine_comm_t *comm = calloc(1, sizeof *comm);
 
@@ -14,6 +15,7 @@ static engine_comm_t *comm_allocate(engine_t *engine, uint32_t rank, uint32_t si
         return NULL;
     }
     comm->engine = engine;
+    comm->owner = owner;
     comm->rank = rank;
     comm->size = size;
     comm->ranks = calloc(size, sizeof *comm->ranks);
@@ -32,7 +34,7 @@ mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchan
 {
     hello_t mine;
     hello_t *hellos = malloc((size_t)exchange->size * sizeof *hellos);
-    engine_comm_t *made = comm_allocate(engine, (uint32_t)exchange->rank, (uint32_t)exchange->size);
+    engine_comm_t *made = comm_allocate(engine, (uint32_t)exchange->rank, (uint32_t)exchange->size, exchange->owner);
     verdict_t *verdicts = malloc((size_t)exchange->size * sizeof *verdicts);
     const bool fine = made != NULL && hellos != NULL && verdicts != NULL;
     /* A rank that fell out of the exchanges for want of memory would leave the others waiting. */
@@ -111,6 +113,7 @@ void host_comm_close(engine_comm_t *comm)
         comm_leave(comm);
     }
     host_run_free(comm);
+    stall_free(comm);
     host_plans_free(comm);
     free(comm->part_counts);
     free(comm->vectors);

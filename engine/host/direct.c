@@ -281,6 +281,13 @@ bool direct_advance(direct_t *direct)
     return false;
 }
 
+bool direct_awaits(const engine_comm_t *comm, const void *direct, uint32_t rank)
+{
+    (void)direct;
+    /* Relaxed: nothing is read by it. */
+    return atomic_load_explicit(&comm->ranks[rank].region->counter, memory_order_relaxed) < comm->base;
+}
+
 bool direct_part(const engine_comm_t *comm, const collective_t *collective, size_t from, size_t to, int *counts,
                  collective_t *part)
 {

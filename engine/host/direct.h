@@ -48,6 +48,9 @@ void direct_begin(direct_t *direct, engine_comm_t *comm, const collective_t *col
    empty where some rank's buffers are not exposed. */
 bool direct_advance(direct_t *direct);
 
+/* Whether it waits for this rank; see stall.h. */
+bool direct_awaits(const engine_comm_t *comm, const void *direct, uint32_t rank);
+
 /* The stretch [from, to) of the vector as a collective of its own, in `part`; `counts` is room for a number a rank.
    False: nothing lies in it. */
 bool direct_part(const engine_comm_t *comm, const collective_t *collective, size_t from, size_t to, int *counts,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/host/executor.h"
 
+#include "engine/host/stall.h"
 #include "engine/host/stream.h"
-#include "engine/host/wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +235,39 @@ static mpinpu_status_t executor_step(executor_t *executor, const plan_step_t *st
     return MPINPU_ERR_INVALID;
 }
 
+/* Whether a message of the first `most` with this rank is not done. */
+static bool executor_message_awaits(const executor_t *executor, uint64_t most, uint32_t rank)
+{
+    const plan_step_t *step = executor->plan->steps;
+
+    for (size_t m = 0; m < most && m < executor->started; step++) {
+        if (step->kind != PLAN_MESSAGE_SEND && step->kind != PLAN_MESSAGE_RECEIVE) {
+            continue;
+        }
+        if (m >= executor->completed && step->peer == rank && !transport_request_done(&executor->requests[m])) {
+            return true;
+        }
+        m++;
+    }
+    return false;
+}
+
+bool executor_awaits(const engine_comm_t *comm, const void *waiter, uint32_t rank)
+{
+    const executor_t *executor = waiter;
+    const plan_step_t *step = &executor->plan->steps[executor->step];
+
+    (void)comm;
+    if (executor->step == executor->plan->nsteps) {
+        return false;
+    }
+    if (step->kind == PLAN_COMPLETE) {
+        return executor_message_awaits(executor, step->value, rank);
+    }
+    return step->kind == PLAN_AWAIT && (step->peer == PLAN_ALL_RANKS || step->peer == rank) &&
+           !executor_heard(executor, rank, executor->base + step->value);
+}
+
 mpinpu_status_t executor_advance(executor_t *executor, bool blocking)
 {
     const plan_t *plan = executor->plan;
@@ -246,9 +279,12 @@ mpinpu_status_t executor_advance(executor_t *executor, bool blocking)
         if (status == MPINPU_IN_PROGRESS && blocking) {
             wait_t wait = {0};
             do {
-                wait_step(executor->comm->engine, &wait);
+                if (wait_step(executor->comm->engine, &wait)) {
+                    stall_look(executor->comm, &wait, executor_awaits, executor);
+                }
                 status = executor_step(executor, step);
             } while (status == MPINPU_IN_PROGRESS);
+            wait_end(executor->comm, &wait);
         }
         if (status != MPINPU_OK) {
             if (executor->streams) {

@@ -33,6 +33,9 @@ mpinpu_status_t executor_begin(executor_t *executor, engine_comm_t *comm, const 
 /* Goes on: MPINPU_OK at the plan's end; MPINPU_IN_PROGRESS where it would have to wait (only when not `blocking`). */
 mpinpu_status_t executor_advance(executor_t *executor, bool blocking);
 
+/* Whether it waits for this rank; see stall.h. */
+bool executor_awaits(const engine_comm_t *comm, const void *executor, uint32_t rank);
+
 void executor_end(executor_t *executor);
 
 #endif

@@ -134,6 +134,11 @@ static bool host_supports(const engine_t *engine, dtype_t dtype, op_t op)
     return kernel_fold_find(dtype, op) != NULL;
 }
 
+static const char *host_comm_host(const engine_comm_t *comm, uint32_t rank)
+{
+    return transport_peer_host(comm->ranks[rank].peer);
+}
+
 static const char *host_comm_failure(const engine_comm_t *comm)
 {
     return comm->failure;
@@ -170,6 +175,7 @@ const engine_vtable_t engine_host = {
     .comm_close = host_comm_close,
     .comm_offers = host_comm_offers,
     .comm_windows = host_comm_windows,
+    .comm_host = host_comm_host,
     .word_send = host_comm_word_send,
     .word_take = host_comm_word_take,
     .supports = host_supports,

@@ -84,7 +84,10 @@ struct engine_comm {
     int *part_counts;        /* and the blocks of what it leaves; `size` */
     void *tmp;
     size_t tmp_bytes;
-    struct host_run *run; /* run.c: what was started; NULL: nothing ever was */
+    void *owner;               /* for config.watch */
+    const collective_t *whole; /* the collective begun last */
+    struct host_stall *stall;  /* stall.c; NULL: no wait was ever too long */
+    struct host_run *run;      /* run.c: what was started; NULL: nothing ever was */
     host_plan_t plans[HOST_PLANS_KEPT];
     unsigned plan_last; /* the one used last */
     unsigned plan_next; /* the one to replace next */
@@ -102,6 +105,11 @@ static inline bool host_raw(const engine_t *engine, dtype_t dtype)
 }
 
 /* words.c */
+/* Of whom words are. */
+typedef enum host_words { WORDS_OTHERS, WORDS_STALL } host_words_t;
+void host_comm_send_word(engine_comm_t *comm, host_words_t words, uint32_t rank, const void *word);
+bool host_comm_take_word(engine_comm_t *comm, host_words_t words, void *word);
+/* WORDS_OTHERS, as engine_vtable_t has it. */
 void host_comm_word_send(engine_comm_t *comm, uint32_t rank, const void *word);
 bool host_comm_word_take(engine_comm_t *comm, void *word);
 /* Frees what was sent; the transport has been closed. */

@@ -5,8 +5,8 @@
 
 #include "engine/host/direct.h"
 #include "engine/host/executor.h"
+#include "engine/host/stall.h"
 #include "engine/host/tiny.h"
-#include "engine/host/wait.h"
 #include "transport/log.h"
 
 #include <stdio.h>
@@ -28,6 +28,7 @@ typedef struct host_run {
     bool executes; /* the executor is at work on it */
     direct_t direct;
     executor_t executor;
+    wait_t wait; /* since it was started */
 } host_run_t;
 
 /* By the plan given, or by one of the communicator's. */
@@ -92,8 +93,11 @@ static mpinpu_status_t run_direct(engine_comm_t *comm, const collective_t *colle
 
     direct_begin(&direct, comm, collective);
     while (!direct_advance(&direct)) {
-        wait_step(comm->engine, &wait);
+        if (wait_step(comm->engine, &wait)) {
+            stall_look(comm, &wait, direct_awaits, &direct);
+        }
     }
+    wait_end(comm, &wait);
     if (direct.from == direct.to) {
         return run_copying(comm, collective, bytes);
     }
@@ -124,6 +128,7 @@ mpinpu_status_t host_run(engine_comm_t *comm, const collective_t *collective)
         return comm->status;
     }
     const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
+    comm->whole = collective;
     mpinpu_status_t status =
         (direct_serves(comm, collective, bytes) ? run_direct : run_copying)(comm, collective, bytes);
     return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, status);
@@ -141,8 +146,9 @@ mpinpu_status_t host_start(engine_comm_t *comm, const collective_t *collective, 
         }
     }
     host_run_t *run = comm->run;
-    run->whole = collective;
+    run->whole = comm->whole = collective;
     run->prepared = prepared != NULL ? host_prepared_plan(prepared) : NULL;
+    run->wait = (wait_t){.nonblocking = true};
     run->bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
     run->executes = false;
     if (direct_serves(comm, collective, run->bytes)) {
@@ -202,14 +208,27 @@ static mpinpu_status_t piece_advance(engine_comm_t *comm, host_run_t *run)
     return status;
 }
 
+/* Of what was started nobody waits, as far as is known here; but whoever comes here again and again lets it go on. */
+static void run_look(engine_comm_t *comm, host_run_t *run)
+{
+    const bool direct = run->piece == PIECE_DIRECT;
+
+    stall_look(comm, &run->wait, direct ? direct_awaits : executor_awaits,
+               direct ? (const void *)&run->direct : &run->executor);
+}
+
 mpinpu_status_t host_advance(engine_comm_t *comm)
 {
     host_run_t *run = comm->run;
 
     while (run->piece < PIECE_END) {
         mpinpu_status_t status = piece_advance(comm, run);
+        if (status == MPINPU_IN_PROGRESS) {
+            run_look(comm, run);
+            return status;
+        }
         if (status != MPINPU_OK) {
-            return status == MPINPU_IN_PROGRESS ? status : comm_fail(comm, run->whole, status);
+            return comm_fail(comm, run->whole, status);
         }
         run->piece++;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/host/tiny.h"
 
-#include "engine/host/wait.h"
+#include "engine/host/stall.h"
 
 #include <string.h>
 
@@ -17,15 +17,34 @@ static inline void tiny_copy(unsigned char *dst, const void *src, size_t bytes)
     }
 }
 
+static bool tiny_awaits(const engine_comm_t *comm, const void *waiter, uint32_t rank)
+{
+    const uint64_t sequence = *(const uint64_t *)waiter;
+
+    /* Relaxed: nothing is read by it. */
+    return atomic_load_explicit(&comm->ranks[rank].region->tiny[sequence & 1].sequence, memory_order_relaxed) !=
+           sequence;
+}
+
+static __attribute__((noinline)) void tiny_look(engine_comm_t *comm, uint64_t sequence, wait_t *wait)
+{
+    stall_look(comm, wait, tiny_awaits, &sequence);
+}
+
 static void tiny_await(engine_comm_t *comm, const region_tiny_t *line, uint64_t sequence)
 {
+    if (atomic_load_explicit(&line->sequence, memory_order_acquire) == sequence) {
+        return;
+    }
     wait_t wait = {0};
-
     /* Acquire: the payload was stored before the flag. A rank cannot be two collectives ahead, so equality is enough.
      */
     while (atomic_load_explicit(&line->sequence, memory_order_acquire) != sequence) {
-        wait_step(comm->engine, &wait);
+        if (wait_step(comm->engine, &wait)) {
+            tiny_look(comm, sequence, &wait);
+        }
     }
+    wait_end(comm, &wait);
 }
 
 void tiny_run(engine_comm_t *comm, const collective_t *collective, size_t bytes, uint64_t sequence)

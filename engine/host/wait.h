@@ -7,7 +7,14 @@
 #include "engine/host/host.h"
 
 typedef struct wait {
-    unsigned polls; /* without success so far */
+    unsigned polls;   /* without success so far */
+    unsigned looks;   /* the rest is stall.c's */
+    bool nonblocking; /* of a collective that was started */
+    bool asked;
+    bool said;
+    uint32_t rank; /* awaited when last looked at, while config.watch wants to know */
+    int64_t began; /* by CLOCK_MONOTONIC, nanoseconds; 0: the wait is not long */
+    int64_t heard;
 } wait_t;
 
 static inline void wait_relax(void)
@@ -22,16 +29,17 @@ static inline void wait_relax(void)
 /* The part of a wait that is not short. */
 void wait_long(engine_t *engine, wait_t *wait);
 
-/* Call after each poll that found nothing. */
-static inline void wait_step(engine_t *engine, wait_t *wait)
+/* Call after each poll that found nothing. True: the wait is long; see stall.h. */
+static inline bool wait_step(engine_t *engine, wait_t *wait)
 {
     if (++wait->polls < engine->spin_polls) {
         if (wait->polls > engine->eager_polls) {
             wait_relax();
         }
-        return;
+        return false;
     }
     wait_long(engine, wait);
+    return true;
 }
 
 #endif

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the tags of collectives (executor.c): the receiver's number of the communicator, then a sender that no
-   communicator has room for. */
-static uint64_t word_tag(uint32_t comm_id)
+/* As the tags of collectives (executor.c): the receiver's number of the communicator, then senders that no communicator
+   has room for. */
+static uint64_t word_tag(uint32_t comm_id, host_words_t words)
 {
-    return (uint64_t)comm_id << 32 | 0xfffff;
+    return (uint64_t)comm_id << 32 | (uint32_t)(0xfffff - (int)words);
 }
 
-void host_comm_word_send(engine_comm_t *comm, uint32_t rank, const void *word)
+void host_comm_send_word(engine_comm_t *comm, host_words_t words, uint32_t rank, const void *word)
 {
     engine_t *engine = comm->engine;
     host_word_t *sent = malloc(sizeof *sent);
@@ -22,7 +22,7 @@ void host_comm_word_send(engine_comm_t *comm, uint32_t rank, const void *word)
         return;
     }
     memcpy(sent->bytes, word, sizeof sent->bytes);
-    if (transport_send(engine->transport, comm->ranks[rank].peer, word_tag(comm->ranks[rank].id), sent->bytes,
+    if (transport_send(engine->transport, comm->ranks[rank].peer, word_tag(comm->ranks[rank].id, words), sent->bytes,
                        sizeof sent->bytes, &request) != MPINPU_OK ||
         request.ucx == NULL) {
         free(sent);
@@ -36,9 +36,20 @@ void host_comm_word_send(engine_comm_t *comm, uint32_t rank, const void *word)
     }
 }
 
+bool host_comm_take_word(engine_comm_t *comm, host_words_t words, void *word)
+{
+    return transport_take(comm->engine->transport, word_tag(comm->ranks[comm->rank].id, words), word,
+                          ENGINE_WORD_BYTES);
+}
+
+void host_comm_word_send(engine_comm_t *comm, uint32_t rank, const void *word)
+{
+    host_comm_send_word(comm, WORDS_OTHERS, rank, word);
+}
+
 bool host_comm_word_take(engine_comm_t *comm, void *word)
 {
-    return transport_take(comm->engine->transport, word_tag(comm->ranks[comm->rank].id), word, ENGINE_WORD_BYTES);
+    return host_comm_take_word(comm, WORDS_OTHERS, word);
 }
 
 void host_words_free(engine_t *engine)

@@ -74,9 +74,9 @@ job_mpirun -n -w -t 30 "a failure, CANN 7.0" -np 3 "$PWD/tests/cann/faulty"
     job_fail "a failure, CANN 7.0: not all ranks name it"
 
 # Who is late is named, once.
-job_arguments=("${common[@]}" -x MPINPU_HCCL_AFTER=0 -x MPINPU_HCCL_PATIENCE=1)
+job_arguments=("${common[@]}" -x MPINPU_HCCL_AFTER=0 -x MPINPU_STALL_S=1)
 job_mpirun -n -w -t 30 "a late rank" -np 3 "$PWD/tests/cann/faulty" late
-[ "$(grep -c ' on the NPUs for .* s: rank 2 has not come$' "$job_dir/err")" -eq 1 ] ||
+[ "$(grep -cE '^mpinpu.* on MPI_COMM_WORLD \(3 ranks, .* on the NPUs has waited .* s, since .*, for rank 2 \([^ ]+\); it waits on$' "$job_dir/err")" -eq 1 ] ||
     job_fail "a late rank: it is not named once: $(cat "$job_dir/err")"
 grep -q ': right 12 errors 0$' "$job_dir/out" || job_fail "a late rank: $(cat "$job_dir/out")"
 

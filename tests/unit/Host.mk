@@ -5,7 +5,7 @@
 executor_alone_sources = \
 	tests/unit/executor_test.c tests/unit/executor_alone.c \
 	engine/collective.c \
-	engine/host/direct.c engine/host/executor.c engine/host/plan_store.c engine/host/region.c \
+	engine/host/direct.c engine/host/executor.c engine/host/stall.c engine/host/plan_store.c engine/host/region.c \
 	engine/host/run.c engine/host/scratch.c engine/host/stream.c engine/host/tiny.c engine/host/wait.c \
 	$(engine_plan_sources) \
 	transport/status.c transport/log.c
