@@ -15,3 +15,11 @@ lib_LIBRARIES += libmpinpu16.a
 libmpinpu16_a_SOURCES = mpi_compat/float16_user.c mpi_compat/mpinpu.h mpi_compat/float16_handles.h engine/float16.h
 libmpinpu16_a_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu16_a_CFLAGS = $(AM_CFLAGS) -fPIC
+
+# The same for languages that open shared objects, such as Python; not where -lmpinpu16 would find it.
+pkglib_LTLIBRARIES += libmpinpu16-shared.la
+libmpinpu16_shared_la_SOURCES = $(libmpinpu16_a_SOURCES)
+libmpinpu16_shared_la_CPPFLAGS = $(libmpinpu16_a_CPPFLAGS)
+libmpinpu16_shared_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+libmpinpu16_shared_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs
+libmpinpu16_shared_la_LIBADD = $(OMPI_LIBS)
