@@ -9,14 +9,14 @@ job_scripts = \
 	tests/jobs/bits.sh tests/jobs/blocked.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
 	tests/jobs/float16.sh \
 	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/launch.sh tests/jobs/names.sh tests/jobs/nonblocking.sh tests/jobs/places.sh tests/jobs/progress.sh \
-	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/stall.sh tests/jobs/starve.sh tests/jobs/threads.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
+	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/stall.sh tests/jobs/starve.sh tests/jobs/threads.sh tests/jobs/training.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c \
 	tests/jobs/pending.c tests/jobs/pending.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
 EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/as_hosts.sh tests/jobs/as_remote.sh tests/jobs/job.sh \
-	tests/jobs/arrays.py tests/jobs/spawn.py tests/jobs/torchrun.py \
+	tests/jobs/arrays.py tests/jobs/spawn.py tests/jobs/torchrun.py tests/jobs/training.py \
 	tests/jobs/float16.c tests/jobs/fortran.F90 tests/jobs/fortran_requests.F90
 CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 
