@@ -18,6 +18,7 @@ typedef struct run_words {
     char **word;
     size_t count;
     size_t room;
+    bool no_map; /* among them is an option with which mpirun must not be started merely to ask it */
 } run_words_t;
 
 /* Appends a word, which is not copied; false, and said so: no memory. */
@@ -33,7 +34,7 @@ enum { RUN_MASTER_BYTES = 320 };
 /* "PORT:ADDRESS": where rank 0 of the job can be reached from all its hosts. MASTER_ADDR and MASTER_PORT of the
    environment are taken as they are. Otherwise the port is one that is free on this host, and the address that of the
    host where mpirun, started with these words (its name first) and told to launch nothing, puts rank 0; if it does not
-   say, this host's name. False, and said on stderr: no port is free, or a variable is not one. */
+   say, or must not be asked, this host's name. False, and said on stderr: no port is free, or a variable is not one. */
 bool run_master_find(const run_words_t *map_words, char master[RUN_MASTER_BYTES]);
 
 #endif

@@ -13,68 +13,19 @@
 
 #define PRELOAD "LD_PRELOAD"
 
-/* Options of mpirun (Open MPI 4.1 and 5.0) that take a word or two; the others take none. Needed to know where the
-   options end and the program begins, whose words are its own. */
-static const char *const one_word[] = {"H",
-                                       "N",
-                                       "add-host",
-                                       "add-hostfile",
-                                       "am",
-                                       "app",
-                                       "bind-to",
-                                       "c",
-                                       "cartofile",
-                                       "cf",
-                                       "cpu-list",
-                                       "cpu-set",
-                                       "cpus-per-proc",
-                                       "cpus-per-rank",
-                                       "debugger",
-                                       "default-hostfile",
-                                       "display",
-                                       "dvm-uri",
-                                       "exec-agent",
-                                       "hnp",
-                                       "host",
-                                       "hostfile",
-                                       "keepalive",
-                                       "launch-agent",
-                                       "machinefile",
-                                       "map-by",
-                                       "max-restarts",
-                                       "max-vm-size",
-                                       "n",
-                                       "namespace",
-                                       "np",
-                                       "npernode",
-                                       "npersocket",
-                                       "ompi-server",
-                                       "output",
-                                       "output-filename",
-                                       "path",
-                                       "personality",
-                                       "ppr",
-                                       "prefix",
-                                       "preload-files",
-                                       "pset",
-                                       "rank-by",
-                                       "rankfile",
-                                       "report-events",
-                                       "report-pid",
-                                       "report-uri",
-                                       "rf",
-                                       "runtime-options",
-                                       "slot-list",
-                                       "stdin",
-                                       "timeout",
-                                       "tmpdir",
-                                       "tune",
-                                       "wd",
-                                       "wdir",
-                                       "x",
-                                       "xml-file",
-                                       "xterm"};
-static const char *const two_words[] = {"gmca", "gomca", "gpmixmca", "gprtemca", "mca", "omca", "pmixmca", "prtemca"};
+/* Options of mpirun (Open MPI 4.1 and 5.0) that take a word or two, between spaces; the others take none. Needed to
+   know where the options end and the program begins, whose words are its own. */
+static const char one_word[] =
+    " H N add-host add-hostfile am app bind-to c cartofile cf cpu-list cpu-set cpus-per-proc cpus-per-rank "
+    "debugger default-hostfile display dvm-uri exec-agent hnp host hostfile keepalive launch-agent "
+    "machinefile map-by max-restarts max-vm-size n namespace np npernode npersocket ompi-server output "
+    "output-filename path personality ppr prefix preload-files pset rank-by rankfile report-events "
+    "report-pid report-uri rf runtime-options slot-list stdin timeout tmpdir tune wd wdir x xml-file "
+    "xterm ";
+static const char two_words[] = " gmca gomca gpmixmca gprtemca mca omca pmixmca prtemca ";
+
+/* Those that start a debugger, terminals or a machine of daemons, whatever else mpirun is told. */
+static const char not_for_map[] = " debug dvm tv xterm ";
 
 static bool no_memory(void)
 {
@@ -98,10 +49,14 @@ bool run_words_add(run_words_t *words, char *word)
     return true;
 }
 
-static bool is_among(const char *name, const char *const *names, size_t count)
+/* Whether the option, with one dash or two, is among these. */
+static bool is_among(const char *option, const char *names)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, names[i]) == 0) {
+    const char *name = option + strspn(option, "-");
+    const size_t bytes = strlen(name);
+
+    for (const char *at = names; (at = strchr(at, ' ')) != NULL; at++) {
+        if (bytes > 0 && strncmp(at + 1, name, bytes) == 0 && at[1 + bytes] == ' ') {
             return true;
         }
     }
@@ -111,12 +66,10 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 /* How many of the words behind this option are its own. */
 static size_t option_words(const char *option)
 {
-    const char *name = option + strspn(option, "-");
-
-    if (is_among(name, two_words, sizeof two_words / sizeof two_words[0])) {
+    if (is_among(option, two_words)) {
         return 2;
     }
-    return is_among(name, one_word, sizeof one_word / sizeof one_word[0]) ? 1 : 0;
+    return is_among(option, one_word) ? 1 : 0;
 }
 
 static bool is_option(const char *word, const char *name)
@@ -220,6 +173,7 @@ static bool context_add(run_words_t *out, char *const *user, size_t count, const
         if (!run_words_add(out, word)) {
             return false;
         }
+        out->no_map |= u < options && is_among(word, not_for_map);
         size_t own = u < options ? option_words(word) : 0;
         bool app_file = own == 1 && is_option(word, "app");
         for (; own > 0 && u + 1 < count; own--) {

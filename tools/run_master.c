@@ -98,8 +98,9 @@ static void map_read(FILE *text, map_t *map)
     }
 }
 
-/* Asks mpirun where it would put the ranks. What it complains of it will complain of again when it is run. As long as
-   it has not started its daemons it does not know how many ranks a host may have, and is not to mind. */
+/* Asks mpirun where it would put the ranks; leaves a map of zeros where it does not tell. What it complains of it will
+   complain of again when it is run. As long as it has not started its daemons it does not know how many ranks a host
+   may have, and is not to mind. */
 static void map_ask(const run_words_t *words, map_t *map)
 {
     static const char many[] = "OMPI_MCA_rmaps_base_oversubscribe";
@@ -109,7 +110,6 @@ static void map_ask(const run_words_t *words, map_t *map)
     int ends[2];
     pid_t child = -1;
 
-    *map = (map_t){0};
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return;
     }
@@ -229,8 +229,10 @@ bool run_master_find(const run_words_t *map_words, char master[RUN_MASTER_BYTES]
         }
     }
     if (address == NULL || address[0] == '\0') {
-        map_t map;
-        map_ask(map_words, &map);
+        map_t map = {0};
+        if (!map_words->no_map) {
+            map_ask(map_words, &map);
+        }
         address_choose(&map, chosen);
         address = chosen;
     }

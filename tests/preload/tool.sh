@@ -138,6 +138,14 @@ if command -v ip >/dev/null; then
     address "rank 0 here and one elsewhere" "${towards:-$name}" "$name:0" 192.0.2.7:1
 fi
 address "no map" "$name"
+printf ' Data for node: 192.0.2.7\tNum slots: 1\n \tProcess OMPI jobid: [1,1] App: 0 Process rank: 0 Bound: N/A\n' >"$dir/map"
+for option in --debug -tv "--xterm 1"; do
+    # shellcheck disable=SC2086 # two words
+    run env PATH="$dir/path:$PATH" "$tool" run $option -np 1 program
+    like "run $option: mpirun is started once" "^$name\$" "$(sed -n 's/^MPINPU_MASTER=2[0-9]*://p' "$dir/out")$err"
+done
+run env PATH="$dir/path:$PATH" "$tool" run -np 1 program --debug
+like "run: --debug of the program" '^192.0.2.7$' "$(sed -n 's/^MPINPU_MASTER=2[0-9]*://p' "$dir/out")$err"
 printf '#!/bin/bash\necho "HYDRA build details:"\n' >"$dir/path/mpirun"
 run env PATH="$dir/path:$PATH" "$tool" run -np 1 sh -c "$show"
 same "run: another MPI's mpirun in PATH" "rank: $library:$launch" "$out$err"
