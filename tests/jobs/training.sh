@@ -35,7 +35,8 @@ trained() {
     job_mode_arguments "$mode"
     # shellcheck disable=SC2206 # words
     job_arguments+=($added)
-    job_mpirun -n "$name: $*, $ranks ranks" -np "$ranks" "${program[@]}" "$@"
+    job_mpirun -n "$name: $*, $ranks ranks" -np "$ranks" ${job_wrapper[@]+"${job_wrapper[@]}"} \
+        "${program[@]}" "$@"
     cp "$job_dir/out" "$job_dir/$name"
 }
 
@@ -118,6 +119,14 @@ by_npu npu4 280
 equal reproducible4 float32 bare4 ordered-float32
 equal windows4 bfloat16 bare4 ordered-bfloat16
 near 5e-5 windows4 float32 bare4 float32
+if job_hosts_possible; then
+    trained hosts4 4 hosts2 '' float32 bfloat16
+    by_engine hosts4
+    equal hosts4 bfloat16 bare4 ordered-bfloat16
+    near 5e-5 hosts4 float32 bare4 float32
+else
+    job_skip "no host name of one's own here: one host only"
+fi
 near 5e-5 bare2 double bare4 float32 # the same batches, dealt to half as many ranks
 near 5e-5 npu4 float32 bare4 float32
 near 2e-2 npu4 bfloat16 bare4 ordered-bfloat16
