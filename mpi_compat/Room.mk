@@ -4,6 +4,7 @@ libmpicompat_la_SOURCES = \
 	mpi_compat/errors.c mpi_compat/errors.h \
 	mpi_compat/exchange.c mpi_compat/exchange.h \
 	mpi_compat/float16_handles.c mpi_compat/float16_handles.h \
+	mpi_compat/messages.c mpi_compat/messages.h \
 	mpi_compat/progress.c mpi_compat/progress.h \
 	mpi_compat/reduction.c mpi_compat/reduction.h \
 	mpi_compat/datatypes.def mpi_compat/ops.def

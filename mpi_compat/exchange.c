@@ -41,54 +41,6 @@ static mpinpu_status_t compat_broadcast(void *context, void *data, size_t bytes,
     return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
 }
 
-/* The same by nonblocking calls. */
-static mpinpu_status_t waiter_status(const compat_waiter_t *waiter, int code, MPI_Request *request)
-{
-    if (code == MPI_SUCCESS) {
-        code = waiter->wait(waiter->context, request);
-    }
-    return code == MPI_SUCCESS ? MPINPU_OK : MPINPU_ERR_EXCHANGE;
-}
-
-static mpinpu_status_t waiter_allgather(void *context, const void *mine, void *all, size_t bytes)
-{
-    const compat_waiter_t *waiter = context;
-    MPI_Request request = MPI_REQUEST_NULL;
-
-    if (bytes > INT_MAX) {
-        return MPINPU_ERR_EXCHANGE;
-    }
-    return waiter_status(waiter,
-                         PMPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, waiter->comm, &request),
-                         &request);
-}
-
-static mpinpu_status_t waiter_broadcast(void *context, void *data, size_t bytes, int root)
-{
-    const compat_waiter_t *waiter = context;
-    MPI_Request request = MPI_REQUEST_NULL;
-
-    if (bytes > INT_MAX) {
-        return MPINPU_ERR_EXCHANGE;
-    }
-    return waiter_status(waiter, PMPI_Ibcast(data, (int)bytes, MPI_BYTE, root, waiter->comm, &request), &request);
-}
-
-static mpinpu_status_t waiter_agree(void *context, mpinpu_status_t mine)
-{
-    const compat_waiter_t *waiter = context;
-    MPI_Request request = MPI_REQUEST_NULL;
-    int said = (int)mine;
-    int worst = (int)MPINPU_ERR_EXCHANGE;
-    mpinpu_status_t status =
-        waiter_status(waiter, PMPI_Ireduce(&said, &worst, 1, MPI_INT, MPI_MAX, 0, waiter->comm, &request), &request);
-
-    if (status == MPINPU_OK) {
-        status = waiter_broadcast(context, &worst, sizeof worst, 0);
-    }
-    return status == MPINPU_OK ? (mpinpu_status_t)worst : status;
-}
-
 static mpinpu_status_t compat_split(void *context, int color, int key, engine_exchange_t *part)
 {
     const MPI_Comm *comm = context;
@@ -114,42 +66,23 @@ static void compat_join(engine_exchange_t *part)
     *part = (engine_exchange_t){0};
 }
 
-static mpinpu_status_t exchange_fill(engine_exchange_t *exchange, MPI_Comm comm)
+mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm)
 {
     int rank = 0;
     int size = 0;
 
-    *exchange = (engine_exchange_t){0};
-    if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) {
+    if (PMPI_Comm_rank(*comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(*comm, &size) != MPI_SUCCESS) {
         return MPINPU_ERR_EXCHANGE;
     }
-    exchange->rank = rank;
-    exchange->size = size;
+    *exchange = (engine_exchange_t){.rank = rank,
+                                    .size = size,
+                                    .context = (void *)comm,
+                                    .allgather = compat_allgather,
+                                    .agree = compat_agree,
+                                    .broadcast = compat_broadcast,
+                                    .split = compat_split,
+                                    .join = compat_join};
     return MPINPU_OK;
-}
-
-mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm)
-{
-    mpinpu_status_t status = exchange_fill(exchange, *comm);
-
-    exchange->context = (void *)comm;
-    exchange->allgather = compat_allgather;
-    exchange->agree = compat_agree;
-    exchange->broadcast = compat_broadcast;
-    exchange->split = compat_split;
-    exchange->join = compat_join;
-    return status;
-}
-
-mpinpu_status_t compat_exchange_init_waiting(engine_exchange_t *exchange, const compat_waiter_t *waiter)
-{
-    mpinpu_status_t status = exchange_fill(exchange, waiter->comm);
-
-    exchange->context = (void *)waiter;
-    exchange->allgather = waiter_allgather;
-    exchange->agree = waiter_agree;
-    exchange->broadcast = waiter_broadcast;
-    return status;
 }
 
 bool compat_comm_valid(MPI_Comm comm)

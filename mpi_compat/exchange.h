@@ -11,16 +11,6 @@
    communicator: collective there, in the order of the application's collectives. */
 mpinpu_status_t compat_exchange_init(engine_exchange_t *exchange, const MPI_Comm *comm);
 
-/* Who waits for requests of the host MPI in a way of his own; returns what PMPI_Wait would. */
-typedef struct compat_waiter {
-    MPI_Comm comm;
-    void *context;
-    int (*wait)(void *context, MPI_Request *request);
-} compat_waiter_t;
-
-/* The same by nonblocking collectives on waiter->comm; *waiter must outlive its use. */
-mpinpu_status_t compat_exchange_init_waiting(engine_exchange_t *exchange, const compat_waiter_t *waiter);
-
 /* Whether the handle is a communicator that the host MPI would accept; raises no error (MPI_COMM_NULL, a freed one:
  * no). */
 bool compat_comm_valid(MPI_Comm comm);

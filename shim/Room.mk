@@ -27,13 +27,16 @@ libmpinpu_openmpi_la_SOURCES = \
 	shim/call.h shim/comm.c \
 	shim/core.c shim/core.h \
 	shim/host_calls.c shim/host_calls.h \
+	shim/coroutine.c shim/coroutine.h \
 	shim/nonblocking.c shim/nonblocking.h \
 	shim/operation.c shim/operation.h \
 	shim/outstanding.c shim/outstanding.h \
 	shim/process.c shim/process.h \
 	shim/persistent.c shim/persistent.h \
+	shim/relay.c shim/relay.h \
 	shim/setup.c shim/setup.h \
 	shim/stall.c shim/stall.h \
+	shim/world.c shim/world.h \
 	shim/report.c shim/report_text.c shim/report_counts.h shim/report.h shim/reasons.def
 libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \

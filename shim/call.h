@@ -32,12 +32,6 @@ static const reason_t answer_reasons[] = {
     [COMPAT_NOT_DEFINED] = REASON_NOT_DEFINED,
 };
 
-/* Whether calls are served now. */
-static inline bool process_runs(void)
-{
-    return atomic_load_explicit(&process.phase, memory_order_acquire) == PROCESS_RUNS || process_start();
-}
-
 /* What the host MPI would refuse, or crash on, is left to it. One buffer for both: Open MPI 4.1 refuses it in
    MPI_Allreduce of more than one element, and takes it for in place elsewhere (ompi/mpi/c/allreduce.c). */
 static inline bool call_buffers_valid(const call_t *call, size_t received)

@@ -138,6 +138,8 @@ static void comm_state_recycle(comm_state_t *state)
 
 void comm_state_end(comm_state_t *state)
 {
+    compat_messages_free(state->queue.messages);
+    state->queue.messages = NULL;
     comm_state_close(state);
     comm_state_recycle(state);
 }
@@ -273,7 +275,7 @@ void comm_state_connect(comm_state_t *state, const engine_exchange_t *exchange)
 /* Without memory for a state the others must hear of it, or they would wait; and it must be remembered. */
 static comm_state_t *comm_state_none(MPI_Comm comm)
 {
-    static comm_state_t none = {.reason = REASON_NO_COMM, .queue = {.twin = MPI_COMM_NULL}};
+    static comm_state_t none = {.reason = REASON_NO_COMM};
     engine_exchange_t exchange;
 
     if (compat_exchange_init(&exchange, &comm) == MPINPU_OK && exchange.size > 1 && compat_comm_within_world(comm)) {
@@ -315,7 +317,7 @@ static comm_state_t *comm_state_new(MPI_Comm comm, bool may_block, reason_t *rea
     state->engine_comm = NULL;
     state->npu_comm = NULL;
     state->npu_later = !may_block;
-    state->queue = (queue_t){.twin = MPI_COMM_NULL};
+    state->queue = (queue_t){0};
     atomic_store_explicit(&state->reason, REASON_ONE_RANK, memory_order_relaxed);
     if (state->size > 1 && !compat_comm_within_world(comm)) {
         /* Processes of another job may be without the library, and would never answer. */

@@ -9,6 +9,7 @@
 #include "shim/nonblocking.h"
 #include "shim/outstanding.h"
 #include "shim/persistent.h"
+#include "shim/world.h"
 
 static int call_real(const call_t *call)
 {
@@ -46,6 +47,7 @@ static inline reason_t call_decide(const call_t *call, const collective_t *colle
     }
     const reason_t agreed = (reason_t)atomic_load_explicit(&found->reason, memory_order_acquire);
     if (agreed != REASON_ENGINE && agreed != REASON_ONE_RANK) {
+        outstanding_relay_end(found);
         if (process.report != NULL) {
             (void)call_measure(call, found, total); /* for the report */
         }
@@ -191,6 +193,8 @@ __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *
         [CORE_MPIX_Reduce_scatter_init] = (core_entry_t)core_reduce_scatter_init,
         [CORE_MPI_Reduce_scatter_block_init] = (core_entry_t)core_reduce_scatter_block_init,
         [CORE_MPIX_Reduce_scatter_block_init] = (core_entry_t)core_reduce_scatter_block_init,
+        [CORE_MPI_Init] = (core_entry_t)core_init,
+        [CORE_MPI_Init_thread] = (core_entry_t)core_init_thread,
         [CORE_MPI_Start] = (core_entry_t)core_start,
         [CORE_MPI_Startall] = (core_entry_t)core_startall,
         [CORE_MPI_Request_free] = (core_entry_t)core_request_free,

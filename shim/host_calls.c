@@ -114,6 +114,8 @@ enum { WIDTH_INT, WIDTH_LARGE };
     }
 #define PASSED_INT_BLOCKING(NAME, KIND)
 #define PASSED_INT_NONBLOCKING(NAME, KIND)
+#define PASSED_PROCESS_INIT(NAME, KIND)
+#define PASSED_PROCESS_INIT_THREAD(NAME, KIND)
 #define PASSED_REQUEST_START(NAME, KIND)
 #define PASSED_REQUEST_STARTALL(NAME, KIND)
 #define PASSED_REQUEST_RELEASE(NAME, KIND)
@@ -188,15 +190,17 @@ static int narrowed_MPI_Reduce_scatter_c(PARAMETERS_BLOCKING(const MPI_Count *))
                : host_refuse(comm, "MPI_Reduce_scatter_c");
 }
 
-#define ENTRY_INT_BLOCKING(NAME)      NULL
-#define ENTRY_INT_NONBLOCKING(NAME)   NULL
-#define ENTRY_REQUEST_START(NAME)     NULL
-#define ENTRY_REQUEST_STARTALL(NAME)  NULL
-#define ENTRY_REQUEST_RELEASE(NAME)   NULL
-#define ENTRY_INT_PERSISTENT(NAME)    (core_entry_t) passed_##NAME
-#define ENTRY_LARGE_BLOCKING(NAME)    (core_entry_t) passed_##NAME
-#define ENTRY_LARGE_NONBLOCKING(NAME) (core_entry_t) passed_##NAME
-#define ENTRY_LARGE_PERSISTENT(NAME)  (core_entry_t) passed_##NAME
+#define ENTRY_INT_BLOCKING(NAME)        NULL
+#define ENTRY_INT_NONBLOCKING(NAME)     NULL
+#define ENTRY_PROCESS_INIT(NAME)        NULL
+#define ENTRY_PROCESS_INIT_THREAD(NAME) NULL
+#define ENTRY_REQUEST_START(NAME)       NULL
+#define ENTRY_REQUEST_STARTALL(NAME)    NULL
+#define ENTRY_REQUEST_RELEASE(NAME)     NULL
+#define ENTRY_INT_PERSISTENT(NAME)      (core_entry_t) passed_##NAME
+#define ENTRY_LARGE_BLOCKING(NAME)      (core_entry_t) passed_##NAME
+#define ENTRY_LARGE_NONBLOCKING(NAME)   (core_entry_t) passed_##NAME
+#define ENTRY_LARGE_PERSISTENT(NAME)    (core_entry_t) passed_##NAME
 
 core_entry_t host_call(core_function_t function)
 {

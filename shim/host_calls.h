@@ -16,15 +16,18 @@
 #define COUNT_LARGE_REDUCE_SCATTER       const MPI_Count *
 #define COUNT_LARGE_REDUCE_SCATTER_BLOCK MPI_Count
 #define COUNT_REQUEST_REQUEST            int
+#define COUNT_PROCESS_PROCESS            int
 
 #define PARAMETERS_BLOCKING(count_t) \
     const void *sendbuf, void *recvbuf, count_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm
 #define PARAMETERS_NONBLOCKING(count_t) PARAMETERS_BLOCKING(count_t), MPI_Request *request
 #define PARAMETERS_PERSISTENT(count_t)  PARAMETERS_BLOCKING(count_t), MPI_Info info, MPI_Request *request
 
-#define PARAMETERS_START(count_t)    MPI_Request *request
-#define PARAMETERS_STARTALL(count_t) count_t count, MPI_Request requests[]
-#define PARAMETERS_RELEASE(count_t)  MPI_Request *request
+#define PARAMETERS_START(count_t)       MPI_Request *request
+#define PARAMETERS_STARTALL(count_t)    count_t count, MPI_Request requests[]
+#define PARAMETERS_INIT(count_t)        count_t *argc, char ***argv
+#define PARAMETERS_INIT_THREAD(count_t) PARAMETERS_INIT(count_t), int required, int *provided
+#define PARAMETERS_RELEASE(count_t)     MPI_Request *request
 
 #define FUNCTION(NAME, kind, mode, width, presence) \
     typedef int NAME##_function_t(PARAMETERS_##mode(COUNT_##width##_##kind));

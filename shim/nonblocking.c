@@ -48,6 +48,9 @@ static reason_t call_decide(const call_t *call, const collective_t *collective, 
                                                                            : REASON_INVALID_ARGUMENT;
     }
     found = comm_state_recent(call->comm);
+    if (found == NULL && !process.world.agreed) {
+        return REASON_NO_WORLD;
+    }
     if (found == NULL) {
         found = comm_state_make(call->comm, false, &reason);
         if (found == NULL) {
@@ -56,14 +59,14 @@ static reason_t call_decide(const call_t *call, const collective_t *collective, 
     }
     *state = found;
     reason = call_measure(call, found, total);
-    if (reason != REASON_ENGINE || found->queue.twin != MPI_COMM_NULL) {
+    if (reason == REASON_ENGINE) {
+        reason = call_engine_reason(collective, *total); /* known before it is set up: the settings are the same */
+    }
+    if (reason != REASON_ENGINE || found->queue.messages != NULL) {
         return reason;
     }
     reason = (reason_t)atomic_load_explicit(&found->reason, memory_order_acquire);
-    if (reason == REASON_ONE_RANK) {
-        return REASON_ENGINE;
-    }
-    return reason == REASON_ENGINE ? call_engine_reason(collective, *total) : reason;
+    return reason == REASON_ONE_RANK ? REASON_ENGINE : reason;
 }
 
 /* Makes the operation and its request. */

@@ -4,6 +4,7 @@
 #include "engine/host/kernels.h"
 #include "mpi_compat/errors.h"
 #include "shim/persistent.h"
+#include "shim/relay.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,7 @@ operation_t *operation_new(const call_t *call, comm_state_t *state, const collec
     if (operation == NULL) {
         return NULL;
     }
-    *operation = (operation_t){
-        .state = state, .call = *call, .collective = *collective, .total = total, .inner = MPI_REQUEST_NULL};
+    *operation = (operation_t){.state = state, .call = *call, .collective = *collective, .total = total};
     operation->collective.recv = call->recvbuf;
     operation->collective.send = call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
     if (counts > 0) {
@@ -44,15 +44,6 @@ operation_t *operation_new(const call_t *call, comm_state_t *state, const collec
     return operation;
 }
 
-/* What is known only once the communicator is set up. */
-static reason_t operation_decide(const operation_t *operation)
-{
-    const collective_t *collective = &operation->collective;
-    const reason_t reason = (reason_t)atomic_load_explicit(&operation->state->reason, memory_order_acquire);
-
-    return reason == REASON_ENGINE ? call_engine_reason(collective, operation->total) : reason;
-}
-
 static int operation_fail(const operation_t *operation, mpinpu_status_t status)
 {
     return compat_error_code(status, process.vtable->comm_failure(operation->state->engine_comm));
@@ -61,7 +52,7 @@ static int operation_fail(const operation_t *operation, mpinpu_status_t status)
 void operation_begin(operation_t *operation)
 {
     operation->begun = true;
-    operation->reason = operation_decide(operation);
+    operation->reason = (reason_t)atomic_load_explicit(&operation->state->reason, memory_order_acquire);
     if (operation->reason == REASON_ENGINE) {
         mpinpu_status_t status =
             process.vtable->start(operation->state->engine_comm, &operation->collective, operation->prepared);
@@ -70,21 +61,20 @@ void operation_begin(operation_t *operation)
         kernel_copy(operation->collective.dtype, operation->collective.recv, operation->collective.send,
                     operation->total);
     } else {
-        operation->code = operation_real(&operation->call, operation->state->queue.twin, &operation->inner);
+        operation->relay = relay_new(operation);
+        operation->code = operation->relay != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
 }
 
 bool operation_advance(operation_t *operation)
 {
     mpinpu_status_t status;
-    int done = 0;
 
     if (operation->code != MPI_SUCCESS || operation->reason == REASON_ONE_RANK) {
         return true;
     }
     if (operation->reason != REASON_ENGINE) {
-        operation->code = PMPI_Test(&operation->inner, &done, MPI_STATUS_IGNORE);
-        return done != 0 || operation->code != MPI_SUCCESS;
+        return coroutine_step(operation->relay);
     }
     status = process.vtable->advance(operation->state->engine_comm);
     if (status == MPINPU_IN_PROGRESS) {

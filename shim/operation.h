@@ -18,7 +18,7 @@ typedef struct operation {
     int code;                      /* once ended: what MPI_Wait returns */
     struct persistent *persistent; /* whose it is; NULL: of one call */
     MPI_Request request;           /* what the program holds, else: a generalised request of the host MPI */
-    MPI_Request inner;             /* the host MPI's own on the twin */
+    struct coroutine *relay;       /* where neither an engine nor the host MPI can do it */
     int counts[];
 } operation_t;
 

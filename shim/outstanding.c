@@ -76,7 +76,7 @@ static int queue_advance(comm_state_t *state)
     int ended = 0;
 
     if (queue->setup != NULL) {
-        if (!setup_step(queue->setup)) {
+        if (!coroutine_step(queue->setup)) {
             return 0;
         }
         queue->setup = NULL;
@@ -98,16 +98,6 @@ static int queue_advance(comm_state_t *state)
     return ended;
 }
 
-/* Hands over a state whose communicator is gone to who may free its twin. */
-static void queue_left(comm_state_t *state)
-{
-    state->queue.next = atomic_load_explicit(&process.outstanding.left, memory_order_relaxed);
-    /* Release: the link; pairs with the acquire of who takes the list. */
-    while (!atomic_compare_exchange_weak_explicit(&process.outstanding.left, &state->queue.next, state,
-                                                  memory_order_release, memory_order_relaxed)) {
-    }
-}
-
 /* With the lock held. */
 static int queues_advance(void)
 {
@@ -125,7 +115,7 @@ static int queues_advance(void)
         *link = state->queue.next;
         state->queue.listed = false;
         if (state->queue.freed && state->queue.kept == 0) {
-            queue_left(state);
+            comm_state_end(state);
         }
     }
     return ended;
@@ -141,24 +131,6 @@ static int outstanding_progress(void)
         outstanding_exit();
     }
     return ended;
-}
-
-/* Ends the states whose communicators are gone; not in a callback of MPI's, where no communicator may be freed. */
-static void left_end(void)
-{
-    comm_state_t *state = atomic_load_explicit(&process.outstanding.left, memory_order_relaxed);
-
-    if (state != NULL) {
-        state = atomic_exchange_explicit(&process.outstanding.left, NULL, memory_order_acquire);
-    }
-    while (state != NULL) {
-        comm_state_t *next = state->queue.next;
-        if (state->queue.twin != MPI_COMM_NULL) {
-            (void)PMPI_Comm_free(&state->queue.twin);
-        }
-        comm_state_end(state);
-        state = next;
-    }
 }
 
 static bool registered; /* once */
@@ -178,7 +150,7 @@ bool outstanding_open(void)
 
 bool outstanding_set_up(comm_state_t *state, MPI_Comm comm)
 {
-    setup_t *setup = setup_begin(state, comm);
+    coroutine_t *setup = setup_new(state, comm);
 
     if (setup == NULL) {
         return false;
@@ -203,7 +175,6 @@ void outstanding_issue(operation_t *operation)
                                                   memory_order_release, memory_order_relaxed)) {
     }
     (void)outstanding_progress();
-    left_end();
 }
 
 void outstanding_settle(comm_state_t *state)
@@ -232,8 +203,8 @@ void outstanding_leave(comm_state_t *state)
 {
     bool busy;
 
-    /* The set-up begins by a duplicate of the communicator, which Open MPI makes of what is left of it once it is
-       freed. To be freed it takes all ranks, and each has then issued what the set-up is for. */
+    /* The set-up begins by a collective on the communicator, of which Open MPI takes what is left once it is freed. To
+       be freed it takes all ranks, and each has then issued what the set-up is for. */
     while (setting_up(state)) {
         compat_progress();
     }
@@ -242,10 +213,8 @@ void outstanding_leave(comm_state_t *state)
     busy = state->queue.listed || state->queue.kept > 0;
     state->queue.freed = busy;
     outstanding_exit();
-    if (!busy && state->queue.twin == MPI_COMM_NULL) {
+    if (!busy) {
         comm_state_end(state);
-    } else if (!busy) {
-        queue_left(state);
     }
 }
 
@@ -260,8 +229,15 @@ void outstanding_unkeep(comm_state_t *state)
 {
     outstanding_wait();
     state->queue.kept--;
-    if (state->queue.freed && state->queue.kept == 0 && !state->queue.listed) {
-        queue_left(state);
-    }
+    const bool last = state->queue.freed && state->queue.kept == 0 && !state->queue.listed;
     outstanding_exit();
+    if (last) {
+        comm_state_end(state);
+    }
+}
+
+void outstanding_relay_end(comm_state_t *state)
+{
+    compat_messages_free(state->queue.messages);
+    state->queue.messages = NULL;
 }

@@ -20,6 +20,10 @@ void outstanding_issue(operation_t *operation);
    that was issued before. */
 void outstanding_settle(comm_state_t *state);
 
+/* A blocking call has found that the set-up of the communicator failed: it comes at the same place on all ranks, so
+   what comes after it is left to the host MPI. Nothing is outstanding. */
+void outstanding_relay_end(comm_state_t *state);
+
 /* The communicator is being freed: its state ends, once what is outstanding has. */
 void outstanding_leave(comm_state_t *state);
 

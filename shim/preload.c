@@ -44,12 +44,18 @@ typedef uintptr_t word_t;
 #define PASS_STARTALL     a, b
 #define WORDS_RELEASE     word_t a
 #define PASS_RELEASE      a
+#define WORDS_INIT        word_t a, word_t b
+#define PASS_INIT         a, b
+#define WORDS_INIT_THREAD word_t a, word_t b, word_t c, word_t d
+#define PASS_INIT_THREAD  a, b, c, d
 typedef int (*function_BLOCKING_t)(WORDS_BLOCKING);
 typedef int (*function_NONBLOCKING_t)(WORDS_NONBLOCKING);
 typedef int (*function_PERSISTENT_t)(WORDS_PERSISTENT);
 typedef int (*function_START_t)(WORDS_START);
 typedef int (*function_STARTALL_t)(WORDS_STARTALL);
 typedef int (*function_RELEASE_t)(WORDS_RELEASE);
+typedef int (*function_INIT_t)(WORDS_INIT);
+typedef int (*function_INIT_THREAD_t)(WORDS_INIT_THREAD);
 
 /* How a symbol is exported. One that only some MPIs have must not be what a program finds that asks dlsym whether the
    loaded MPI has it; so it carries a version that is not the default one: the dynamic linker binds references to it,

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/settings.h"
+#include "mpi_compat/messages.h"
 #include "shim/core.h"
 #include "shim/report.h"
 
@@ -18,12 +19,14 @@ typedef struct queue {
     _Atomic unsigned count; /* issued and not ended; release when ended, acquire when read: relaxed by who issues */
     struct operation *first;
     struct operation *last;
-    struct setup *setup; /* under way; NULL: ended, or made by a blocking call */
-    MPI_Comm twin;       /* the host MPI's part in what was begun by a nonblocking call; MPI_COMM_NULL: there is none */
-    bool listed;         /* among those that have something to do */
-    unsigned kept;       /* persistent requests */
-    bool freed;          /* the communicator is: the state ends with the last collective and persistent request */
-    struct comm_state *next; /* of those listed, or left */
+    struct coroutine *setup; /* under way; NULL: ended, or made by a blocking call */
+    MPI_Request tags;        /* that its messages have */
+    compat_messages_t
+        *messages;           /* of who was set up by a nonblocking call, until relay.c is not needed any more; owned */
+    bool listed;             /* among those that have something to do */
+    unsigned kept;           /* persistent requests */
+    bool freed;              /* the communicator is: the state ends with the last collective and persistent request */
+    struct comm_state *next; /* of those listed */
 } queue_t;
 
 /* What is known of a communicator. States are never given back to the allocator before the process ends, so a stale
@@ -58,8 +61,15 @@ typedef struct outstanding {
     _Atomic bool entered;               /* the lock: acquire when taken, release when left */
     _Atomic(struct operation *) issued; /* not yet in their queues, the latest first; release and acquire */
     comm_state_t *listed;               /* what has something to do */
-    _Atomic(comm_state_t *) left;       /* to be ended, their twins to be freed, outside of any callback */
 } outstanding_t;
+
+/* What world.c keeps of the process: set in MPI_Init, read after. */
+typedef struct world {
+    bool agreed;   /* there is a communicator, the engine is on, and the settings are the same on all ranks */
+    MPI_Comm comm; /* this library's, of all processes */
+    int tag_most;
+    _Atomic unsigned tags; /* given out so far */
+} world_t;
 
 /* What persistent.c keeps of the process. */
 typedef struct persistents {
@@ -97,6 +107,7 @@ typedef struct process {
     bool windows_used; /* by any of them */
     comm_state_t *states;
     comm_state_t *free_states;
+    world_t world;
     outstanding_t outstanding;
     persistents_t persistents;
     /* Recently used states by handle; relaxed suffices: an entry is believed only if its `comm` is the handle asked
@@ -146,6 +157,12 @@ static inline comm_state_t *comm_state_recent(MPI_Comm comm)
         return state;
     }
     return NULL;
+}
+
+/* Whether calls are served now. */
+static inline bool process_runs(void)
+{
+    return atomic_load_explicit(&process.phase, memory_order_acquire) == PROCESS_RUNS || process_start();
 }
 
 /* Nanoseconds of a clock that only grows. */

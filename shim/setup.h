@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The set-up of a communicator's state by a call that must not block. The engine's own set-up, which waits for
-   exchanges, runs as a coroutine on a stack of its own: where it would wait, it is left, and gone on with once the host
-   MPI has done the exchange. The exchanges are the host MPI's nonblocking collectives on a duplicate of the
-   communicator, the twin, whose making is begun by the call itself: so they keep out of the order of the program's own
-   collectives, which go on meanwhile. */
+/* The set-up of a communicator's state by a call that must not block: the engine's own set-up as a coroutine. Its
+   exchanges are messages on a communicator of this library's, since they come at any time, and the program's own
+   collectives go on meanwhile, in another order on other ranks. The tags of these messages are all that travels on the
+   program's communicator, by one nonblocking collective that the call itself issues.
+
+   Where the set-up fails, what was issued meanwhile cannot go to the host MPI any more, whose collectives must be
+   issued in the same order on all ranks: relay.c does it. */
 #ifndef SHIM_SETUP_H
 #define SHIM_SETUP_H
 
+#include "shim/coroutine.h"
 #include "shim/process.h"
 
-typedef struct setup setup_t;
-
-/* Begins. Collective, without waiting. NULL: no memory, or the host MPI cannot. */
-setup_t *setup_begin(comm_state_t *state, MPI_Comm comm);
-
-/* Goes on as far as it gets without waiting, by calls of the host MPI. True: state->reason is set, and the set-up is
-   freed. */
-bool setup_step(setup_t *setup);
+/* Begins: makes state->queue.messages. Collective, without waiting. NULL: no memory, or the host MPI fails. */
+coroutine_t *setup_new(comm_state_t *state, MPI_Comm comm);
 
 #endif

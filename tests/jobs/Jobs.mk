@@ -6,10 +6,30 @@ job_programs = \
 	tests/jobs/signals tests/jobs/stall tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy \
 	tests/jobs/zero_copy_threads
 job_scripts = \
-	tests/jobs/bits.sh tests/jobs/blocked.sh tests/jobs/comms.sh tests/jobs/differ.sh tests/jobs/ends.sh tests/jobs/errors.sh \
+	tests/jobs/bits.sh \
+	tests/jobs/blocked.sh \
+	tests/jobs/comms.sh \
+	tests/jobs/differ.sh \
+	tests/jobs/ends.sh \
+	tests/jobs/errors.sh \
 	tests/jobs/float16.sh \
-	tests/jobs/fortran.sh tests/jobs/hosts.sh tests/jobs/large.sh tests/jobs/launch.sh tests/jobs/names.sh tests/jobs/nonblocking.sh tests/jobs/places.sh tests/jobs/progress.sh \
-	tests/jobs/python.sh tests/jobs/signals.sh tests/jobs/stall.sh tests/jobs/starve.sh tests/jobs/threads.sh tests/jobs/training.sh tests/jobs/values.sh tests/jobs/zero_copy.sh
+	tests/jobs/fortran.sh \
+	tests/jobs/hosts.sh \
+	tests/jobs/large.sh \
+	tests/jobs/launch.sh \
+	tests/jobs/names.sh \
+	tests/jobs/nonblocking.sh \
+	tests/jobs/places.sh \
+	tests/jobs/progress.sh \
+	tests/jobs/python.sh \
+	tests/jobs/relay.sh \
+	tests/jobs/signals.sh \
+	tests/jobs/stall.sh \
+	tests/jobs/starve.sh \
+	tests/jobs/threads.sh \
+	tests/jobs/training.sh \
+	tests/jobs/values.sh \
+	tests/jobs/zero_copy.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c \
 	tests/jobs/pending.c tests/jobs/pending.h
 

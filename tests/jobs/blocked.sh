@@ -7,7 +7,7 @@
 for mode in windows messages; do
     for ranks in 2 3; do
         job_run -t 30 "$ranks" $mode blocked calls
-        job_run -t 30 "$ranks" $mode blocked fresh
+        job_run -t 30 "$ranks" $mode blocked fresh fresh-beside
     done
     job_run -t 30 2 $mode blocked compute
     job_run -t 60 8 $mode blocked crowd

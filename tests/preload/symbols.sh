@@ -18,7 +18,7 @@ names=$(
         done
         echo "MPIX_${kind}_init@MPINPU"
     done | tr ' ' '\n' | sed 'p; s/^/P/'
-    printf '%s\n' MPI_Start MPI_Startall MPI_Request_free PMPI_Start PMPI_Startall PMPI_Request_free
+    printf '%s\n' {,P}MPI_{Start,Startall,Request_free,Init,Init_thread}
     echo madvise
     echo mremap
 )
