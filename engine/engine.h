@@ -132,6 +132,10 @@ typedef struct engine_vtable {
     /* Whether ranks of the communicator share memory. NULL: they never do. */
     bool (*comm_windows)(const engine_comm_t *comm);
 
+    /* How the last collective on the communicator was done, in a word; static text. To be asked while that collective
+       is still in memory. NULL: nothing is known of it. */
+    const char *(*comm_algorithm)(const engine_comm_t *comm);
+
     /* The name of a rank's host, "" where it is not known; the communicator's memory. NULL: never known. */
     const char *(*comm_host)(const engine_comm_t *comm, uint32_t rank);
 

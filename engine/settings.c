@@ -149,6 +149,8 @@ static bool value_parse(settings_t *settings, setting_t setting, const char *tex
             return true;
         }
         return integer_parse(&rows[setting], text, number);
+    case SETTING_TYPE_PATH:
+        return text[0] == '\0' || path_keep(settings, setting, text, used);
     }
     return false;
 }

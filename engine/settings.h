@@ -32,7 +32,8 @@ typedef enum setting_type {
     SETTING_TYPE_CHOICE,
     SETTING_TYPE_BOOLEAN,
     SETTING_TYPE_INTEGER,
-    SETTING_TYPE_BYTES
+    SETTING_TYPE_BYTES,
+    SETTING_TYPE_PATH
 } setting_type_t;
 
 /* A row of the table. All texts are static. */
@@ -76,7 +77,7 @@ static inline int64_t settings_get(const settings_t *settings, setting_t setting
     return settings->value[setting].number;
 }
 
-/* The text that followed a word such as json:, "" without one. Lives as long as `settings`. */
+/* The text that followed a word such as json:, or of a PATH; "" without one. Lives as long as `settings`. */
 static inline const char *settings_path(const settings_t *settings, setting_t setting)
 {
     return settings->text + settings->value[setting].text;

@@ -45,6 +45,9 @@ void settings_value_text(const settings_t *settings, setting_t setting, char *te
         snprintf(text, bytes, "%.*s%s", (int)word_bytes, word, settings_path(settings, setting));
         break;
     }
+    case SETTING_TYPE_PATH:
+        snprintf(text, bytes, "%s", settings_path(settings, setting));
+        break;
     case SETTING_TYPE_BOOLEAN:
         snprintf(text, bytes, "%s", number != 0 ? "on" : "off");
         break;
@@ -84,6 +87,9 @@ void setting_allowed_text(setting_t setting, char *text, size_t bytes)
     switch (row->type) {
     case SETTING_TYPE_CHOICE:
         words_text(row->words, text, bytes);
+        break;
+    case SETTING_TYPE_PATH:
+        snprintf(text, bytes, "a path");
         break;
     case SETTING_TYPE_BOOLEAN:
         snprintf(text, bytes, "on, off, 1 or 0");

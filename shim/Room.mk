@@ -37,6 +37,8 @@ libmpinpu_openmpi_la_SOURCES = \
 	shim/setup.c shim/setup.h \
 	shim/stall.c shim/stall.h \
 	shim/world.c shim/world.h \
+	shim/observe.c shim/observe.h \
+	shim/trace.c shim/trace.h shim/trace_clock.c shim/trace_text.c \
 	shim/report.c shim/report_text.c shim/report_counts.h shim/report.h shim/reasons.def
 libmpinpu_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS)
 libmpinpu_openmpi_la_LDFLAGS = $(AM_LDFLAGS) -shared -module -avoid-version -Wl,-z,defs \

@@ -3,16 +3,18 @@
  * attribute. */
 #include "mpi_compat/exchange.h"
 #include "mpi_compat/progress.h"
+#include "shim/observe.h"
 #include "shim/outstanding.h"
 #include "shim/process.h"
 #include "shim/stall.h"
+#include "shim/trace.h"
 #include "transport/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* What processes offer to communicators: see engine_config_t. */
-enum { OFFER_NPU = 1 };
+enum { OFFER_NPU = 1, OFFER_TRACE = 2 };
 
 /* Ranks of this job on this host, as the launcher says, else all of them. */
 static int process_local_ranks(void)
@@ -89,7 +91,10 @@ static void process_engine_open(void)
         .npu = process_npu_config(),
         .compared = settings_compared(&process.settings),
         .progress = compat_progress,
-        .watch = {.stall_seconds = (unsigned)settings_get(&process.settings, SETTING_STALL_S), .stalled = stall_say},
+        .offers = process.trace != NULL ? OFFER_TRACE : 0,
+        .watch = {.stall_seconds = (unsigned)settings_get(&process.settings, SETTING_STALL_S),
+                  .stalled = observe_stalled,
+                  .waited = process.trace != NULL ? observe_waited : NULL},
     };
 
     if (process_npu_open(&config) != MPINPU_OK || process.vtable->open(&config, &process.engine) != MPINPU_OK) {
@@ -268,6 +273,10 @@ void comm_state_connect(comm_state_t *state, const engine_exchange_t *exchange)
     } else if (reason != REASON_ENGINE && reason != REASON_ENGINE_OFF) {
         comm_refusal_say(state, why);
     }
+    if (reason == REASON_ENGINE && (process.vtable->comm_offers(state->engine_comm) & OFFER_TRACE) != 0 &&
+        exchange->size == process.size) {
+        trace_clock_align(process.trace, exchange);
+    }
     /* Release: what makes the state is visible to who sees the reason. */
     atomic_store_explicit(&state->reason, reason, memory_order_release);
 }
@@ -336,6 +345,9 @@ static comm_state_t *comm_state_new(MPI_Comm comm, bool may_block, reason_t *rea
         comm_state_connect_npu(state);
     }
     stall_setup_end();
+    if (process.observed) {
+        observe_set_up(comm, begin);
+    }
     pthread_mutex_lock(&process.lock);
     process.setup_ns += process_clock() - begin;
     process.communicators++;

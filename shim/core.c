@@ -7,6 +7,7 @@
 #include "shim/call.h"
 #include "shim/host_calls.h"
 #include "shim/nonblocking.h"
+#include "shim/observe.h"
 #include "shim/outstanding.h"
 #include "shim/persistent.h"
 #include "shim/world.h"
@@ -48,7 +49,7 @@ static inline reason_t call_decide(const call_t *call, const collective_t *colle
     const reason_t agreed = (reason_t)atomic_load_explicit(&found->reason, memory_order_acquire);
     if (agreed != REASON_ENGINE && agreed != REASON_ONE_RANK) {
         outstanding_relay_end(found);
-        if (process.report != NULL) {
+        if (process.observed) {
             (void)call_measure(call, found, total); /* for the report */
         }
         return agreed;
@@ -101,6 +102,21 @@ static inline int call_run(const call_t *call, comm_state_t *state, const collec
     return call_fail(call, state, status, *reason == REASON_HCCL);
 }
 
+static __attribute__((noinline)) void call_observe(const call_t *call, const comm_state_t *state,
+                                                   const collective_t *collective, bool known, size_t total,
+                                                   reason_t reason, uint64_t begin)
+{
+    observe_ended(&(observed_t){.mode = REPORT_BLOCKING,
+                                .kind = call->kind,
+                                .dtype = known ? (int)collective->dtype : (int)REPORT_NO_DTYPE,
+                                .op = known ? (int)collective->op : (int)OP_COUNT,
+                                .bytes = known ? total * dtype_size(collective->dtype) : 0,
+                                .reason = reason,
+                                .comm = call->comm,
+                                .state = state,
+                                .begin = begin});
+}
+
 /* The whole way of a call; inlined into each served function, where the kind is known. */
 static inline __attribute__((always_inline)) int call_serve(const call_t *call)
 {
@@ -112,7 +128,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
     if (!process_runs()) {
         return call_real(call);
     }
-    uint64_t begin = process.report != NULL ? process_clock() : 0;
+    uint64_t begin = process.observed ? process_clock() : 0;
     compat_answer_t answer = compat_reduction_find(call->datatype, call->op, &collective.dtype, &collective.op);
     reason_t reason = answer_reasons[answer];
 
@@ -131,10 +147,8 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
     } else {
         code = call_real(call);
     }
-    if (process.report != NULL) {
-        bool known = answer == COMPAT_SERVED;
-        report_call(process.report, REPORT_BLOCKING, call->kind, known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
-                    known ? total * dtype_size(collective.dtype) : 0, reason, process_clock() - begin);
+    if (process.observed) {
+        call_observe(call, state, &collective, answer == COMPAT_SERVED, total, reason, begin);
     }
     return code;
 }

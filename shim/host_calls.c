@@ -4,7 +4,7 @@
 #include "mpi_compat/errors.h"
 #include "mpi_compat/exchange.h"
 #include "mpi_compat/reduction.h"
-#include "shim/process.h"
+#include "shim/observe.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static uint64_t host_begin(void)
 {
     const bool runs = atomic_load_explicit(&process.phase, memory_order_acquire) == PROCESS_RUNS || process_start();
 
-    return runs && process.report != NULL ? process_clock() : 0;
+    return runs && process.observed ? process_clock() : 0;
 }
 
 /* Elements of the whole input of a call that the host MPI took, so that its arguments are right. */
@@ -55,16 +55,20 @@ static void host_end(const host_note_t *note, uint64_t begin, int code)
     dtype_t dtype;
     op_t op;
 
-    if (begin == 0 || process.report == NULL) {
+    if (begin == 0 || !process.observed) {
         return;
     }
     const reason_t reason = note->large ? REASON_LARGE_COUNT : REASON_PERSISTENT;
-    const uint64_t nanoseconds = process_clock() - begin;
     const bool known =
         code == MPI_SUCCESS && compat_reduction_find(note->datatype, note->op, &dtype, &op) == COMPAT_SERVED;
-    report_call(process.report, note->mode, note->kind, known ? (int)dtype : (int)REPORT_NO_DTYPE,
-                known ? host_total(note) * dtype_size(dtype) : 0,
-                code == MPI_SUCCESS ? reason : REASON_INVALID_ARGUMENT, nanoseconds);
+    observe_ended(&(observed_t){.mode = note->mode,
+                                .kind = note->kind,
+                                .dtype = known ? (int)dtype : (int)REPORT_NO_DTYPE,
+                                .op = known ? (int)op : (int)OP_COUNT,
+                                .bytes = known ? host_total(note) * dtype_size(dtype) : 0,
+                                .reason = code == MPI_SUCCESS ? reason : REASON_INVALID_ARGUMENT,
+                                .comm = note->comm,
+                                .begin = begin});
 }
 
 /* The function of another name that does the same. */

@@ -2,6 +2,7 @@
 #include "shim/nonblocking.h"
 
 #include "mpi_compat/errors.h"
+#include "shim/observe.h"
 #include "shim/outstanding.h"
 
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     if (!process_runs()) {
         return operation_real(call, call->comm, request);
     }
-    const uint64_t begin = process.report != NULL ? process_clock() : 0;
+    const uint64_t begin = process.observed ? process_clock() : 0;
     compat_answer_t answer = compat_reduction_find(call->datatype, call->op, &collective.dtype, &collective.op);
     reason_t reason = answer_reasons[answer];
 
@@ -112,11 +113,16 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
         return call_issue(call, state, &collective, total, begin, request);
     }
     int code = operation_real(call, call->comm, request);
-    if (process.report != NULL) {
-        bool known = answer == COMPAT_SERVED;
-        report_call(process.report, REPORT_NONBLOCKING, call->kind,
-                    known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
-                    known ? total * dtype_size(collective.dtype) : 0, reason, process_clock() - begin);
+    if (process.observed) {
+        const bool known = answer == COMPAT_SERVED;
+        observe_ended(&(observed_t){.mode = REPORT_NONBLOCKING,
+                                    .kind = call->kind,
+                                    .dtype = known ? (int)collective.dtype : (int)REPORT_NO_DTYPE,
+                                    .op = known ? (int)collective.op : (int)OP_COUNT,
+                                    .bytes = known ? total * dtype_size(collective.dtype) : 0,
+                                    .reason = reason,
+                                    .comm = call->comm,
+                                    .begin = begin});
     }
     return code;
 }

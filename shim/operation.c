@@ -3,6 +3,7 @@
 
 #include "engine/host/kernels.h"
 #include "mpi_compat/errors.h"
+#include "shim/observe.h"
 #include "shim/persistent.h"
 #include "shim/relay.h"
 
@@ -84,13 +85,32 @@ bool operation_advance(operation_t *operation)
     return true;
 }
 
+static observed_t operation_observed(const operation_t *operation)
+{
+    return (observed_t){.mode = operation->persistent != NULL ? REPORT_PERSISTENT : REPORT_NONBLOCKING,
+                        .kind = operation->call.kind,
+                        .dtype = (int)operation->collective.dtype,
+                        .op = (int)operation->collective.op,
+                        .bytes = operation->total * dtype_size(operation->collective.dtype),
+                        .reason = operation->reason,
+                        .comm = atomic_load_explicit(&operation->state->comm, memory_order_relaxed),
+                        .state = operation->state,
+                        .begin = operation->issued,
+                        .id = operation->number};
+}
+
+void operation_observe(operation_t *operation)
+{
+    const observed_t observed = operation_observed(operation);
+
+    operation->number = observe_started(&observed);
+}
+
 void operation_complete(operation_t *operation)
 {
-    if (process.report != NULL) {
-        report_call(process.report, operation->persistent != NULL ? REPORT_PERSISTENT : REPORT_NONBLOCKING,
-                    operation->call.kind, (int)operation->collective.dtype,
-                    operation->total * dtype_size(operation->collective.dtype), operation->reason,
-                    process_clock() - operation->issued);
+    if (process.observed) {
+        const observed_t observed = operation_observed(operation);
+        observe_ended(&observed);
     }
     if (operation->persistent != NULL) {
         persistent_complete(operation->persistent, operation->code);

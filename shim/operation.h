@@ -12,6 +12,7 @@ typedef struct operation {
     collective_t collective;
     size_t total; /* elements of the whole input */
     uint64_t issued;
+    uint64_t number;             /* of observe_started */
     engine_prepared_t *prepared; /* persistent: owned */
     bool begun;
     reason_t reason;               /* once begun: who does it */
@@ -24,6 +25,9 @@ typedef struct operation {
 
 /* Copies what the caller may change after the call. NULL: no memory. */
 operation_t *operation_new(const call_t *call, comm_state_t *state, const collective_t *collective, size_t total);
+
+/* Tells of its issue; only where process.observed. */
+void operation_observe(operation_t *operation);
 
 /* Begins, when all before it on the communicator have ended. */
 void operation_begin(operation_t *operation);

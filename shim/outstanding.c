@@ -167,6 +167,9 @@ bool outstanding_set_up(comm_state_t *state, MPI_Comm comm)
 
 void outstanding_issue(operation_t *operation)
 {
+    if (process.observed) {
+        operation_observe(operation);
+    }
     atomic_fetch_add_explicit(&operation->state->queue.count, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&process.outstanding.count, 1, memory_order_relaxed);
     operation->next = atomic_load_explicit(&process.outstanding.issued, memory_order_relaxed);

@@ -252,7 +252,7 @@ static int persistent_start(persistent_t *persistent, MPI_Request *request)
     }
     operation->begun = false;
     operation->code = MPI_SUCCESS;
-    operation->issued = process.report != NULL ? process_clock() : 0;
+    operation->issued = process.observed ? process_clock() : 0;
     persistents_lock();
     persistent->active = true;
     persistents_unlock();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h" /* PACKAGE_VERSION */
 
-#include "shim/process.h"
+#include "shim/observe.h"
+#include "shim/trace.h"
 
 #include "engine/job.h"
 #include "mpi_compat/progress.h"
@@ -91,6 +92,9 @@ static int process_leave(MPI_Comm comm, int keyval, void *value, void *extra)
     /* Release/acquire: whoever sees another phase sees what was set before. */
     atomic_store_explicit(&process.phase, PROCESS_LEAVES, memory_order_release);
     process_report();
+    if (process.trace != NULL) {
+        trace_flush(process.trace);
+    }
     return MPI_SUCCESS;
 }
 
@@ -103,6 +107,7 @@ static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
     (void)extra;
     atomic_store_explicit(&process.phase, PROCESS_ENDED, memory_order_release);
     process_report(); /* where the first call came too late for the other hook */
+    observe_close();
     comm_states_close();
     if (process.engine != NULL) {
         process.vtable->close(process.engine);
@@ -114,6 +119,7 @@ static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
     }
     report_free(process.report);
     process.report = NULL;
+    process.observed = false;
     return MPI_SUCCESS;
 }
 
@@ -146,9 +152,7 @@ static void process_setup(void)
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);
     (void)PMPI_Comm_size(MPI_COMM_WORLD, &process.size);
     log_rank_set(process.rank);
-    if (settings_get(&process.settings, SETTING_REPORT) != SETTING_REPORT_OFF) {
-        process.report = report_new();
-    }
+    observe_open();
     process.no_engine = REASON_ENGINE;
     compat_progress_init();
     compat_reduction_init();

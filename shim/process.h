@@ -90,7 +90,9 @@ typedef struct process {
     core_entry_t answers[CORE_FUNCTION_COUNT]; /* what answers each function; NULL: the host MPI */
     settings_t settings;
     size_t min_bytes;
-    report_t *report; /* NULL: off */
+    bool observed;       /* there is a report or a trace: calls are timed */
+    report_t *report;    /* NULL: off */
+    struct trace *trace; /* NULL: off */
     const engine_vtable_t *vtable;
     engine_t *engine;   /* opened at the first eligible call */
     engine_t *npu;      /* the engine on NPUs, opened then too; NULL: not wanted */

@@ -34,6 +34,9 @@ typedef enum report_mode {
 /* In place of a dtype_t where a call has none of the engine's. */
 enum { REPORT_NO_DTYPE = DTYPE_COUNT };
 
+/* The function: "MPI_Iallreduce", "MPI_Allreduce_init". Static text. */
+const char *report_function(report_mode_t mode, collective_kind_t kind);
+
 typedef struct report report_t;
 
 /* A stage of the engine's work, and the time of all calls in it. */

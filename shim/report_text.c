@@ -45,6 +45,16 @@ static void rows_visit(const report_t *report, row_visit_t *visit, void *context
     }
 }
 
+const char *report_function(report_mode_t mode, collective_kind_t kind)
+{
+    static const char *const names[REPORT_MODE_COUNT][COLLECTIVE_KIND_COUNT] = {
+        [REPORT_BLOCKING] = {"MPI_Allreduce", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"},
+        [REPORT_NONBLOCKING] = {"MPI_Iallreduce", "MPI_Ireduce_scatter", "MPI_Ireduce_scatter_block"},
+        [REPORT_PERSISTENT] = {"MPI_Allreduce_init", "MPI_Reduce_scatter_init", "MPI_Reduce_scatter_block_init"}};
+
+    return names[mode][kind];
+}
+
 /* The collective as its function is called: "allreduce", "iallreduce", "allreduce_init". */
 static void row_name(const row_t *row, char name[32])
 {

@@ -13,20 +13,30 @@
 
 enum { NAME_BYTES = MPI_MAX_OBJECT_NAME + 16, PLACE_BYTES = NAME_BYTES + 64, SINCE_BYTES = 64 };
 
-void comm_name_text(MPI_Comm comm, char *text, size_t bytes)
+bool comm_name_text(MPI_Comm comm, char *text, size_t bytes)
 {
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length = 0;
 
     if (!compat_comm_valid(comm)) {
         (void)snprintf(text, bytes, "a communicator that was freed");
-    } else if (PMPI_Comm_get_name(comm, name, &length) != MPI_SUCCESS || length == 0) {
-        (void)snprintf(text, bytes, "communicator %d", (int)PMPI_Comm_c2f(comm));
-    } else if (comm == MPI_COMM_WORLD) {
-        (void)snprintf(text, bytes, "%s", name);
-    } else {
-        (void)snprintf(text, bytes, "\"%s\"", name);
+        return false;
     }
+    if (PMPI_Comm_get_name(comm, name, &length) != MPI_SUCCESS || length == 0) {
+        (void)snprintf(text, bytes, "communicator %d", (int)PMPI_Comm_c2f(comm));
+        return false;
+    }
+    (void)snprintf(text, bytes, "%s", name);
+    return true;
+}
+
+/* The same with quotes about a name that may be of several words. */
+static void comm_quoted_text(MPI_Comm comm, char *text, size_t bytes)
+{
+    char name[NAME_BYTES];
+
+    const bool quotes = comm_name_text(comm, name, sizeof name) && comm != MPI_COMM_WORLD;
+    (void)snprintf(text, bytes, quotes ? "\"%s\"" : "%s", name);
 }
 
 /* "60 s, since 11:32:05". */
@@ -61,15 +71,10 @@ static void late_text(const engine_stall_t *stall, const comm_state_t *state, ch
 
 void stall_say(const engine_stall_t *stall)
 {
-    static const char *const functions[COLLECTIVE_KIND_COUNT][2] = {
-        [COLLECTIVE_ALLREDUCE] = {"MPI_Allreduce", "MPI_Iallreduce"},
-        [COLLECTIVE_REDUCE_SCATTER] = {"MPI_Reduce_scatter", "MPI_Ireduce_scatter"},
-        [COLLECTIVE_REDUCE_SCATTER_BLOCK] = {"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block"},
-    };
     const comm_state_t *state = stall->owner;
     const collective_t *collective = stall->collective;
     const bool called = collective->kind < COLLECTIVE_KIND_COUNT;
-    char name[NAME_BYTES] = "the ranks that share an NPU";
+    char name[PLACE_BYTES] = "the ranks that share an NPU";
     char since[SINCE_BYTES];
     char late[320] = "";
 
@@ -77,13 +82,14 @@ void stall_say(const engine_stall_t *stall)
         return; /* it has just come to its end */
     }
     if (state != NULL) {
-        comm_name_text(atomic_load_explicit(&state->comm, memory_order_relaxed), name, sizeof name);
+        comm_quoted_text(atomic_load_explicit(&state->comm, memory_order_relaxed), name, sizeof name);
     }
     since_text(stall->waited_ns, since);
     late_text(stall, state, late, sizeof late);
     log_warn("%s of %zu %s by %s on %s (%" PRIu32 " ranks, this is rank %" PRIu32
              ")%s has waited %s, for %s; it waits on",
-             called ? functions[collective->kind][stall->nonblocking] : collective_kind_name(collective->kind),
+             called ? report_function(stall->nonblocking ? REPORT_NONBLOCKING : REPORT_BLOCKING, collective->kind)
+                    : collective_kind_name(collective->kind),
              collective_total(collective, stall->size), dtype_name(collective->dtype), op_name(collective->op), name,
              stall->size, stall->rank, stall->place, since, late);
 }
@@ -105,7 +111,7 @@ static int setup_look(void)
 {
     enum { CALLS_A_LOOK = 256 };
     const int64_t patience = settings_get(&process.settings, SETTING_STALL_S) * 1000000000;
-    char name[NAME_BYTES];
+    char name[PLACE_BYTES];
     char since[SINCE_BYTES];
 
     if (setting_up.state == NULL || setting_up.said || ++setting_up.calls % CALLS_A_LOOK != 0) {
@@ -114,7 +120,7 @@ static int setup_look(void)
     const int64_t waited = (int64_t)(process_clock() - setting_up.began);
     if (waited >= patience) {
         setting_up.said = true;
-        comm_name_text(setting_up.comm, name, sizeof name);
+        comm_quoted_text(setting_up.comm, name, sizeof name);
         since_text(waited, since);
         log_warn(
             "the set-up of %s (%d ranks, this is rank %d) has waited %s, for ranks that have not come to their first "

@@ -5,8 +5,9 @@
 
 #include "shim/process.h"
 
-/* Names a communicator for people: "MPI_COMM_WORLD", its name in quotes, or its number. MPI_COMM_NULL: it is gone. */
-void comm_name_text(MPI_Comm comm, char *text, size_t bytes);
+/* Names a communicator for people. True: by the name that the host MPI has of it; false: by its number, or in words
+   where it is gone. */
+bool comm_name_text(MPI_Comm comm, char *text, size_t bytes);
 
 /* Of a collective under way: engine_watch_t's. */
 void stall_say(const engine_stall_t *stall);

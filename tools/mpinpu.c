@@ -17,6 +17,8 @@ static const struct command {
      "runs an MPI program by mpirun, with libmpinpu.so preloaded in its ranks and torchrun's variables set"},
     {"info", tool_info, "info", "shows what is found on this machine, and every setting with its value"},
     {"settings", tool_settings, "settings [--markdown]", "explains the settings, environment variables MPINPU_*"},
+    {"trace", tool_trace, "trace FOLDER [FILE]",
+     "makes one file of what the ranks of a job wrote to the folder MPINPU_TRACE: FOLDER/trace.json, or FILE"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

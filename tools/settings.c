@@ -25,18 +25,23 @@ static void wrapped_print(const char *text, int indent)
     printf("\n");
 }
 
+static const char *initial_text(const setting_row_t *row)
+{
+    return row->initial[0] != '\0' ? row->initial : "empty";
+}
+
 static void text_print(setting_t setting, const setting_row_t *row, const char *allowed)
 {
     (void)setting;
-    printf("%s = %s\n    default: %s%s\n", row->name, allowed, row->initial,
+    printf("%s = %s\n    default: %s%s\n", row->name, allowed, initial_text(row),
            row->compared ? "; the same on all ranks" : "");
     wrapped_print(row->help, 4);
 }
 
 static void markdown_print(setting_t setting, const setting_row_t *row, const char *allowed)
 {
-    printf("%s## %s\n\n%s\n\n- Allowed: %s.\n- Default: `%s`.\n", setting == 0 ? "" : "\n", row->name, row->help,
-           allowed, row->initial);
+    printf("%s## %s\n\n%s\n\n- Allowed: %s.\n- Default: %s%s%s.\n", setting == 0 ? "" : "\n", row->name, row->help,
+           allowed, row->initial[0] != '\0' ? "`" : "", initial_text(row), row->initial[0] != '\0' ? "`" : "");
     if (row->compared) {
         printf("- Must be the same on all ranks.\n");
     }

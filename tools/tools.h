@@ -14,6 +14,7 @@ typedef int tool_command_t(int argc, char **argv);
 tool_command_t tool_info;
 tool_command_t tool_run;
 tool_command_t tool_settings;
+tool_command_t tool_trace;
 
 /* Says on stderr that `word` is not known to `command` and where to look; returns TOOL_USAGE. */
 int tool_word_unknown(const char *command, const char *word);

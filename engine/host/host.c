@@ -175,6 +175,7 @@ const engine_vtable_t engine_host = {
     .comm_close = host_comm_close,
     .comm_offers = host_comm_offers,
     .comm_windows = host_comm_windows,
+    .comm_algorithm = host_algorithm,
     .comm_host = host_comm_host,
     .word_send = host_comm_word_send,
     .word_take = host_comm_word_take,

@@ -84,6 +84,7 @@ struct engine_comm {
     int *part_counts;        /* and the blocks of what it leaves; `size` */
     void *tmp;
     size_t tmp_bytes;
+    bool direct;               /* the last that direct.c could have served, was */
     void *owner;               /* for config.watch */
     const collective_t *whole; /* the collective begun last */
     struct host_stall *stall;  /* stall.c; NULL: no wait was ever too long */

@@ -71,7 +71,7 @@ static mpinpu_status_t run_copying(engine_comm_t *comm, const collective_t *coll
     executor_t executor;
 
     comm->sequence++;
-    if (comm->tiny && collective->kind < COLLECTIVE_KIND_COUNT && bytes <= REGION_TINY_BYTES) {
+    if (tiny_serves(comm, collective, bytes)) {
         tiny_run(comm, collective, bytes, comm->sequence);
         return MPINPU_OK;
     }
@@ -98,6 +98,7 @@ static mpinpu_status_t run_direct(engine_comm_t *comm, const collective_t *colle
         }
     }
     wait_end(comm, &wait);
+    comm->direct = direct.from < direct.to;
     if (direct.from == direct.to) {
         return run_copying(comm, collective, bytes);
     }
@@ -233,6 +234,22 @@ mpinpu_status_t host_advance(engine_comm_t *comm)
         run->piece++;
     }
     return MPINPU_OK;
+}
+
+const char *host_algorithm(const engine_comm_t *comm)
+{
+    const collective_t *collective = comm->whole;
+    const host_run_t *run = comm->run;
+    const size_t bytes = collective_total(collective, comm->size) * dtype_size(collective->dtype);
+    const bool started = run != NULL && run->whole == collective;
+
+    if (direct_serves(comm, collective, bytes) && (started ? run->direct.from < run->direct.to : comm->direct)) {
+        return "direct";
+    }
+    if (started) {
+        return run->executor.plan->algorithm;
+    }
+    return tiny_serves(comm, collective, bytes) ? "tiny" : comm->plans[comm->plan_last].plan.algorithm;
 }
 
 void host_run_free(engine_comm_t *comm)

@@ -200,8 +200,8 @@ void stall_look(engine_comm_t *comm, wait_t *wait, stall_awaits_t *awaits, const
     }
     look.now = stall_clock();
     wait->began = wait->began == 0 ? look.now : wait->began;
-    if (watch->waited != NULL) {
-        (void)look_awaited(&look, &wait->rank, 1);
+    if (watch->waited != NULL && look_awaited(&look, &wait->rank, 1) > 0) {
+        wait->named = true;
     }
     const int64_t patience = (int64_t)watch->stall_seconds * 1000000000;
     const int64_t waited = look.now - wait->began;
@@ -225,7 +225,7 @@ void stall_tell(const engine_comm_t *comm, const wait_t *wait)
 {
     const engine_watch_t *watch = &comm->engine->config.watch;
 
-    if (watch->waited != NULL) {
+    if (watch->waited != NULL && wait->named) {
         watch->waited(comm->owner, wait->rank, wait->began, stall_clock());
     }
 }

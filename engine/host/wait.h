@@ -10,6 +10,7 @@ typedef struct wait {
     unsigned polls;   /* without success so far */
     unsigned looks;   /* the rest is stall.c's */
     bool nonblocking; /* of a collective that was started */
+    bool named;       /* rank is one */
     bool asked;
     bool said;
     uint32_t rank; /* awaited when last looked at, while config.watch wants to know */

@@ -27,6 +27,7 @@ job_scripts = \
 	tests/jobs/stall.sh \
 	tests/jobs/starve.sh \
 	tests/jobs/threads.sh \
+	tests/jobs/trace.sh \
 	tests/jobs/training.sh \
 	tests/jobs/values.sh \
 	tests/jobs/zero_copy.sh
@@ -36,7 +37,7 @@ job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/p
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
 EXTRA_DIST += $(job_scripts) $(job_programs:=.c) $(job_shared) tests/jobs/as_hosts.sh tests/jobs/as_remote.sh tests/jobs/job.sh \
-	tests/jobs/arrays.py tests/jobs/spawn.py tests/jobs/torchrun.py tests/jobs/training.py \
+	tests/jobs/arrays.py tests/jobs/spawn.py tests/jobs/torchrun.py tests/jobs/trace.py tests/jobs/training.py \
 	tests/jobs/float16.c tests/jobs/fortran.F90 tests/jobs/fortran_requests.F90
 CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 

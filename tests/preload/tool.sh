@@ -27,7 +27,7 @@ run "$tool" --version
 same "--version" "mpinpu $VERSION" "$out$err"
 run "$tool" --help
 same "--help: exit status" 0 "$status"
-for word in run info settings --version; do
+for word in run info settings trace --version; do
     grep -q -- "mpinpu.* $word" "$dir/out" || fail "--help does not tell of $word"
 done
 
