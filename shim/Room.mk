@@ -3,15 +3,17 @@
 lib_LTLIBRARIES += libmpinpu.la
 libmpinpu_la_SOURCES = \
 	shim/preload.c shim/core.h shim/core_load.c shim/core_load.h shim/functions.def \
+	shim/device_memory.c shim/device_memory.h shim/export.h \
 	shim/memory.c shim/memory.h engine/job.h engine/memory_watch.h
 libmpinpu_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -Wl,--version-script=shim/libmpinpu.map
 libmpinpu_la_DEPENDENCIES = shim/libmpinpu.map
 
 # What has no version here and is visible is exported without one.
-shim/libmpinpu.map: $(srcdir)/shim/functions.def
+shim/libmpinpu.map: $(srcdir)/shim/functions.def $(srcdir)/shim/device_memory.c
 	$(AM_V_GEN)$(MKDIR_P) shim && { \
 	  echo 'MPINPU {'; echo '    global:'; \
 	  $(SED) -n 's/^FUNCTION(\([A-Za-z_]*\),.* SOME)$$/        \1; P\1;/p' $(srcdir)/shim/functions.def; \
+	  $(SED) -n 's/^DEVICE_FUNCTION(\([A-Za-z0-9]*\),.*/        \1;/p' $(srcdir)/shim/device_memory.c; \
 	  echo '    local: some_*;'; echo '};'; \
 	} >$@-new && mv -f $@-new $@
 CLEANFILES += shim/libmpinpu.map
@@ -28,6 +30,7 @@ libmpinpu_openmpi_la_SOURCES = \
 	shim/core.c shim/core.h \
 	shim/host_calls.c shim/host_calls.h \
 	shim/coroutine.c shim/coroutine.h \
+	shim/device_buffers.c shim/device_buffers.h \
 	shim/nonblocking.c shim/nonblocking.h \
 	shim/operation.c shim/operation.h \
 	shim/outstanding.c shim/outstanding.h \

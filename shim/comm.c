@@ -3,6 +3,7 @@
  * attribute. */
 #include "mpi_compat/exchange.h"
 #include "mpi_compat/progress.h"
+#include "shim/device_buffers.h"
 #include "shim/observe.h"
 #include "shim/outstanding.h"
 #include "shim/process.h"
@@ -344,6 +345,7 @@ static comm_state_t *comm_state_new(MPI_Comm comm, bool may_block, reason_t *rea
     if (may_block && atomic_load_explicit(&state->reason, memory_order_relaxed) == REASON_ENGINE) {
         comm_state_connect_npu(state);
     }
+    device_buffers_look(); /* the engine may have loaded CANN, too */
     stall_setup_end();
     if (process.observed) {
         observe_set_up(comm, begin);

@@ -5,6 +5,7 @@
 #include "engine/host/kernels.h"
 #include "mpi_compat/errors.h"
 #include "shim/call.h"
+#include "shim/device_buffers.h"
 #include "shim/host_calls.h"
 #include "shim/nonblocking.h"
 #include "shim/observe.h"
@@ -23,10 +24,11 @@ static int call_real(const call_t *call)
     return ((count_function_t *)real)(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op, call->comm);
 }
 
-/* Decides by what MPI requires to be equal on all ranks, and by what the ranks agreed on when the communicator's state
-   was made; an invalid argument is the exception: the host MPI then answers this rank. */
-static inline reason_t call_decide(const call_t *call, const collective_t *collective, comm_state_t **state,
-                                   size_t *total)
+/* REASON_COUNT: the buffers are on an NPU, as is known only now. Else decides by what MPI requires to be equal on all
+   ranks, and by what the ranks agreed on when the communicator's state was made; an invalid argument is the exception:
+   the host MPI then answers this rank. */
+static inline reason_t call_decide(const call_t *call, const collective_t *collective, bool may_be_device,
+                                   comm_state_t **state, size_t *total)
 {
     reason_t reason = REASON_ENGINE;
     comm_state_t *found;
@@ -36,6 +38,9 @@ static inline reason_t call_decide(const call_t *call, const collective_t *colle
                                                                            : REASON_INVALID_ARGUMENT;
     }
     found = comm_state_recent(call->comm);
+    if (found == NULL && may_be_device && device_buffers_found(call)) {
+        return REASON_COUNT;
+    }
     if (found == NULL) {
         found = comm_state_make(call->comm, true, &reason);
         if (found == NULL) {
@@ -117,8 +122,10 @@ static __attribute__((noinline)) void call_observe(const call_t *call, const com
                                 .begin = begin});
 }
 
+static int call_serve_device(const call_t *call);
+
 /* The whole way of a call; inlined into each served function, where the kind is known. */
-static inline __attribute__((always_inline)) int call_serve(const call_t *call)
+static inline __attribute__((always_inline)) int call_serve(const call_t *call, bool may_be_device)
 {
     collective_t collective = {.kind = call->kind, .count = (size_t)call->count, .counts = call->counts};
     comm_state_t *state = NULL;
@@ -128,12 +135,18 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
     if (!process_runs()) {
         return call_real(call);
     }
+    if (may_be_device && __builtin_expect(device_buffers_possible(), 0) && device_buffers_any(call)) {
+        return call_serve_device(call);
+    }
     uint64_t begin = process.observed ? process_clock() : 0;
     compat_answer_t answer = compat_reduction_find(call->datatype, call->op, &collective.dtype, &collective.op);
     reason_t reason = answer_reasons[answer];
 
     if (reason == REASON_ENGINE) {
-        reason = call_decide(call, &collective, &state, &total);
+        reason = call_decide(call, &collective, may_be_device, &state, &total);
+        if (__builtin_expect(reason == REASON_COUNT, 0)) {
+            return call_serve_device(call);
+        }
     }
     if (reason == REASON_ENGINE || reason == REASON_ONE_RANK) {
         collective.recv = call->recvbuf;
@@ -153,6 +166,21 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call)
     return code;
 }
 
+/* With buffers on NPUs. */
+static __attribute__((noinline)) int call_serve_device(const call_t *call)
+{
+    device_buffers_t buffers;
+    call_t host = *call;
+    int code = device_buffers_begin(&buffers, &host);
+
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    code = call_serve(&host, false);
+    const int put = device_buffers_end(&buffers, call->comm, code == MPI_SUCCESS);
+    return code != MPI_SUCCESS ? code : put;
+}
+
 static int core_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                           MPI_Comm comm)
 {
@@ -163,7 +191,8 @@ static int core_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Dat
                                 .count = count,
                                 .datatype = datatype,
                                 .op = op,
-                                .comm = comm});
+                                .comm = comm},
+                      true);
 }
 
 static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
@@ -176,7 +205,8 @@ static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int cou
                                 .count = count,
                                 .datatype = datatype,
                                 .op = op,
-                                .comm = comm});
+                                .comm = comm},
+                      true);
 }
 
 static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, MPI_Datatype datatype, MPI_Op op,
@@ -189,7 +219,8 @@ static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *co
                                 .counts = counts,
                                 .datatype = datatype,
                                 .op = op,
-                                .comm = comm});
+                                .comm = comm},
+                      true);
 }
 
 __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *real, core_table_t *served)

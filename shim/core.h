@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Rises with every change of this file that an older partner would misread. */
-enum { MPINPU_CORE_ABI = 3 };
+enum { MPINPU_CORE_ABI = 4 };
 
 /* The intercepted functions, numbered in the order of functions.def: CORE_MPI_Allreduce, ... */
 typedef enum core_function {
@@ -28,6 +28,9 @@ typedef struct core_table {
     core_entry_t entry[CORE_FUNCTION_COUNT];
     memory_watch_place_t
         *memory_watch; /* of `real`: where a watch of the program's memory is put; NULL: there is none */
+    /* Of `real`: shim/device_memory.h; NULL: nothing is known. */
+    const _Atomic bool *device_seen;
+    bool (*device_owns)(const void *address);
 } core_table_t;
 
 /* Called once in the life of the process, at the first intercepted call and before any other use of the core, possibly

@@ -5,6 +5,7 @@
 #include "shim/observe.h"
 #include "shim/outstanding.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Of the generalised request that the program holds (MPI 3.1, section 12.2). The status is that of the host MPI's own
@@ -35,8 +36,9 @@ static int request_cancel(void *extra, int complete)
 }
 
 /* By what MPI requires to be equal on all ranks, and is known before the communicator is set up. With REASON_ENGINE,
-   the call is to become an operation. */
-static reason_t call_decide(const call_t *call, const collective_t *collective, comm_state_t **state, size_t *total)
+   the call is to become an operation; REASON_COUNT: the buffers are on an NPU, as is known only now. */
+static reason_t call_decide(const call_t *call, const collective_t *collective, bool may_be_device,
+                            comm_state_t **state, size_t *total)
 {
     reason_t reason = REASON_ENGINE;
     comm_state_t *found;
@@ -49,6 +51,9 @@ static reason_t call_decide(const call_t *call, const collective_t *collective, 
                                                                            : REASON_INVALID_ARGUMENT;
     }
     found = comm_state_recent(call->comm);
+    if (found == NULL && may_be_device && device_buffers_found(call)) {
+        return REASON_COUNT;
+    }
     if (found == NULL && !process.world.agreed) {
         return REASON_NO_WORLD;
     }
@@ -70,9 +75,11 @@ static reason_t call_decide(const call_t *call, const collective_t *collective, 
     return reason == REASON_ONE_RANK ? REASON_ENGINE : reason;
 }
 
+static int call_serve_device(const call_t *call, MPI_Request *request);
+
 /* Makes the operation and its request. */
 static int call_issue(const call_t *call, comm_state_t *state, const collective_t *collective, size_t total,
-                      uint64_t begin, MPI_Request *request)
+                      uint64_t begin, device_buffers_t *device, MPI_Request *request)
 {
     operation_t *operation = operation_new(call, state, collective, total);
 
@@ -80,6 +87,7 @@ static int call_issue(const call_t *call, comm_state_t *state, const collective_
         return compat_error_raise(call->comm, MPINPU_ERR_NO_MEMORY, "");
     }
     operation->issued = begin;
+    operation->device = device;
     int code = PMPI_Grequest_start(request_query, request_free, request_cancel, operation, &operation->request);
     if (code != MPI_SUCCESS) {
         free(operation);
@@ -91,7 +99,10 @@ static int call_issue(const call_t *call, comm_state_t *state, const collective_
     return MPI_SUCCESS;
 }
 
-static inline __attribute__((always_inline)) int call_serve(const call_t *call, MPI_Request *request)
+/* The whole way of a call; `device` is what its buffers stand for, where those are on an NPU: if all goes well it is
+   the operation's. */
+static inline __attribute__((always_inline)) int call_serve(const call_t *call, device_buffers_t *device,
+                                                            MPI_Request *request)
 {
     collective_t collective = {.kind = call->kind, .count = (size_t)call->count, .counts = call->counts};
     comm_state_t *state = NULL;
@@ -100,6 +111,9 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     if (!process_runs()) {
         return operation_real(call, call->comm, request);
     }
+    if (device == NULL && __builtin_expect(device_buffers_possible(), 0) && device_buffers_any(call)) {
+        return call_serve_device(call, request);
+    }
     const uint64_t begin = process.observed ? process_clock() : 0;
     compat_answer_t answer = compat_reduction_find(call->datatype, call->op, &collective.dtype, &collective.op);
     reason_t reason = answer_reasons[answer];
@@ -107,10 +121,20 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     if (request == NULL) {
         reason = REASON_INVALID_ARGUMENT;
     } else if (reason == REASON_ENGINE) {
-        reason = call_decide(call, &collective, &state, &total);
+        reason = call_decide(call, &collective, device == NULL, &state, &total);
+        if (reason == REASON_COUNT) {
+            return call_serve_device(call, request);
+        }
     }
     if (reason == REASON_ENGINE) {
-        return call_issue(call, state, &collective, total, begin, request);
+        return call_issue(call, state, &collective, total, begin, device, request);
+    }
+    if (device != NULL) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "a nonblocking reduction of buffers on an NPU that the engine does not do: %s",
+                       reason_text(reason));
+        return compat_error_raise(call->comm, MPINPU_ERR_UNSUPPORTED, text);
     }
     int code = operation_real(call, call->comm, request);
     if (process.observed) {
@@ -127,6 +151,28 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     return code;
 }
 
+/* With buffers on NPUs. The host MPI cannot be given others than the program's, since it would not tell when they may
+   go. */
+static __attribute__((noinline)) int call_serve_device(const call_t *call, MPI_Request *request)
+{
+    device_buffers_t *device = malloc(sizeof *device);
+    call_t host = *call;
+
+    if (device == NULL) {
+        return compat_error_raise(call->comm, MPINPU_ERR_NO_MEMORY, "");
+    }
+    int code = device_buffers_begin(device, &host);
+    if (code == MPI_SUCCESS) {
+        code = call_serve(&host, device, request);
+        if (code == MPI_SUCCESS) {
+            return code;
+        }
+        (void)device_buffers_end(device, call->comm, false);
+    }
+    free(device);
+    return code;
+}
+
 int core_iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                     MPI_Request *request)
 {
@@ -138,7 +184,7 @@ int core_iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype 
                                 .datatype = datatype,
                                 .op = op,
                                 .comm = comm},
-                      request);
+                      NULL, request);
 }
 
 int core_ireduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, MPI_Datatype datatype, MPI_Op op,
@@ -152,7 +198,7 @@ int core_ireduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, 
                                 .datatype = datatype,
                                 .op = op,
                                 .comm = comm},
-                      request);
+                      NULL, request);
 }
 
 int core_ireduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
@@ -166,5 +212,5 @@ int core_ireduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MP
                                 .datatype = datatype,
                                 .op = op,
                                 .comm = comm},
-                      request);
+                      NULL, request);
 }

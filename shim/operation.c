@@ -108,6 +108,12 @@ void operation_observe(operation_t *operation)
 
 void operation_complete(operation_t *operation)
 {
+    if (operation->device != NULL) {
+        const int put = device_buffers_end(operation->device, operation->call.comm, operation->code == MPI_SUCCESS);
+        operation->code = operation->code != MPI_SUCCESS ? operation->code : put;
+        free(operation->device);
+        operation->device = NULL;
+    }
     if (process.observed) {
         const observed_t observed = operation_observed(operation);
         observe_ended(&observed);

@@ -3,7 +3,7 @@
 #ifndef SHIM_OPERATION_H
 #define SHIM_OPERATION_H
 
-#include "shim/call.h"
+#include "shim/device_buffers.h"
 
 typedef struct operation {
     struct operation *next; /* in its queue */
@@ -13,6 +13,7 @@ typedef struct operation {
     size_t total; /* elements of the whole input */
     uint64_t issued;
     uint64_t number;             /* of observe_started */
+    device_buffers_t *device;    /* where buffers are on an NPU: owned */
     engine_prepared_t *prepared; /* persistent: owned */
     bool begun;
     reason_t reason;               /* once begun: who does it */

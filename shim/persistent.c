@@ -149,11 +149,18 @@ static int persistent_make(const call_t *call, comm_state_t *state, const collec
     return compat_error_raise(call->comm, status, "");
 }
 
-/* Whether the engine is to do it. All ranks decide alike, as for a blocking call: the call may wait for the others. */
-static bool call_decide(const call_t *call, collective_t *collective, comm_state_t **state, size_t *total)
+/* Whether the engine is to do it; with `refused` set, an error code, nobody is. All ranks decide alike, as for a
+ * blocking call: the call may wait for the others. */
+static bool call_decide(const call_t *call, collective_t *collective, comm_state_t **state, size_t *total, int *refused)
 {
     reason_t reason;
 
+    *refused = MPI_SUCCESS;
+    if (process_runs() && device_buffers_possible() && device_buffers_any(call)) {
+        *refused = compat_error_raise(call->comm, MPINPU_ERR_UNSUPPORTED,
+                                      "a persistent reduction of buffers on an NPU: use a blocking or nonblocking one");
+        return false;
+    }
     if (!process_runs() || !outstanding_open() || process.vtable->start == NULL ||
         compat_reduction_find(call->datatype, call->op, &collective->dtype, &collective->op) != COMPAT_SERVED ||
         (call->kind == COLLECTIVE_REDUCE_SCATTER ? call->counts == NULL : call->count <= 0)) {
@@ -186,9 +193,13 @@ int core_allreduce_init(PARAMETERS_PERSISTENT(int))
     collective_t collective = {.kind = call.kind, .count = (size_t)count};
     comm_state_t *state;
     size_t total;
+    int refused = MPI_SUCCESS;
 
-    if (request != NULL && call_decide(&call, &collective, &state, &total)) {
+    if (request != NULL && call_decide(&call, &collective, &state, &total, &refused)) {
         return persistent_make(&call, state, &collective, total, request);
+    }
+    if (refused != MPI_SUCCESS) {
+        return refused;
     }
     return ((MPIX_Allreduce_init_function_t *)host_call(CORE_MPIX_Allreduce_init))(sendbuf, recvbuf, count, datatype,
                                                                                    op, comm, info, request);
@@ -206,9 +217,13 @@ int core_reduce_scatter_init(PARAMETERS_PERSISTENT(const int *))
     collective_t collective = {.kind = call.kind, .counts = count};
     comm_state_t *state;
     size_t total;
+    int refused = MPI_SUCCESS;
 
-    if (request != NULL && call_decide(&call, &collective, &state, &total)) {
+    if (request != NULL && call_decide(&call, &collective, &state, &total, &refused)) {
         return persistent_make(&call, state, &collective, total, request);
+    }
+    if (refused != MPI_SUCCESS) {
+        return refused;
     }
     return ((MPIX_Reduce_scatter_init_function_t *)host_call(CORE_MPIX_Reduce_scatter_init))(
         sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -226,9 +241,13 @@ int core_reduce_scatter_block_init(PARAMETERS_PERSISTENT(int))
     collective_t collective = {.kind = call.kind, .count = (size_t)count};
     comm_state_t *state;
     size_t total;
+    int refused = MPI_SUCCESS;
 
-    if (request != NULL && call_decide(&call, &collective, &state, &total)) {
+    if (request != NULL && call_decide(&call, &collective, &state, &total, &refused)) {
         return persistent_make(&call, state, &collective, total, request);
+    }
+    if (refused != MPI_SUCCESS) {
+        return refused;
     }
     return ((MPIX_Reduce_scatter_block_init_function_t *)host_call(CORE_MPIX_Reduce_scatter_block_init))(
         sendbuf, recvbuf, count, datatype, op, comm, info, request);

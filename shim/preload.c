@@ -11,6 +11,8 @@
 #include "engine/job.h"
 #include "shim/core.h"
 #include "shim/core_load.h"
+#include "shim/device_memory.h"
+#include "shim/export.h"
 #include "shim/memory.h"
 
 #include <dlfcn.h>
@@ -56,21 +58,6 @@ typedef int (*function_STARTALL_t)(WORDS_STARTALL);
 typedef int (*function_RELEASE_t)(WORDS_RELEASE);
 typedef int (*function_INIT_t)(WORDS_INIT);
 typedef int (*function_INIT_THREAD_t)(WORDS_INIT_THREAD);
-
-/* How a symbol is exported. One that only some MPIs have must not be what a program finds that asks dlsym whether the
-   loaded MPI has it; so it carries a version that is not the default one: the dynamic linker binds references to it,
-   which have no version, and dlsym goes past it to the MPI library. (glibc, elf/dl-lookup.c: to a reference without a
-   version the first version of an object, which has the index 2, is as good as none; dlsym wants the default one.) */
-#define EXPORTED_AS_EVERY(SYMBOL) SYMBOL
-#define EXPORTED_AS_SOME(SYMBOL)  some_##SYMBOL
-#define EXPORT_EVERY(SYMBOL)      __attribute__((visibility("default")))
-#if defined(__has_attribute) && __has_attribute(symver)
-#define EXPORT_SOME(SYMBOL) __attribute__((visibility("default"), symver(#SYMBOL "@MPINPU")))
-#else
-#define EXPORT_SOME(SYMBOL)                                 \
-    __asm__(".symver some_" #SYMBOL "," #SYMBOL "@MPINPU"); \
-    __attribute__((visibility("default")))
-#endif
 
 /* Where MPI_X and PMPI_X lead. Written once, by the resolver, with release: who reads a pointer with acquire also sees
    everything that the core set up before. Who still reads the start value goes through the resolver, and waits. */
@@ -383,6 +370,8 @@ static void resolve_once(void)
     bool found = library_find(&library);
 
     real.memory_watch = memory_watch_place();
+    real.device_seen = device_memory_seen();
+    real.device_owns = device_memory_owns;
     for (int f = 0; f < CORE_FUNCTION_COUNT; f++) {
         void *address = dlsym(found ? library.handle : RTLD_NEXT, functions[f].pmpi_name);
         if (address == NULL) { /* a library without the profiling names */

@@ -55,6 +55,13 @@ typedef enum process_phase {
     PROCESS_ENDED,  /* MPI has ended */
 } process_phase_t;
 
+/* CANN's functions in this process, of device_buffers.c; NULL: not there. Under process.lock when set; read by who has
+   made a state since, or after. */
+typedef struct device_functions {
+    void *copy;       /* aclrtMemcpy */
+    void *attributes; /* aclrtPointerGetAttributes, of CANN 8.2 and later */
+} device_functions_t;
+
 /* What outstanding.c keeps of the process. */
 typedef struct outstanding {
     _Atomic unsigned count;             /* nonblocking collectives and set-ups that have not ended; relaxed: a hint */
@@ -109,6 +116,7 @@ typedef struct process {
     bool windows_used; /* by any of them */
     comm_state_t *states;
     comm_state_t *free_states;
+    device_functions_t device;
     world_t world;
     outstanding_t outstanding;
     persistents_t persistents;

@@ -3,6 +3,7 @@
 
 #include "config.h" /* PACKAGE_VERSION */
 #include "mpi_compat/exchange.h"
+#include "shim/device_buffers.h"
 #include "shim/process.h"
 #include "transport/log.h"
 
@@ -74,6 +75,7 @@ int core_init(PARAMETERS_INIT(int))
 
     if (code == MPI_SUCCESS) {
         world_open();
+        device_buffers_look();
     }
     return code;
 }
@@ -85,6 +87,7 @@ int core_init_thread(PARAMETERS_INIT_THREAD(int))
 
     if (code == MPI_SUCCESS) {
         world_open();
+        device_buffers_look();
     }
     return code;
 }

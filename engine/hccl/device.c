@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device of this process: context, streams, events, memory. */
+#include "config.h" /* _GNU_SOURCE: nanosleep */
+
 #include "engine/hccl/hccl.h"
 
 #include "transport/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+enum { DRAIN_TRIES = 200 /* milliseconds */ };
 
 /* "Not supported" must not reach who takes it for the agreed answer of all ranks. */
 static mpinpu_status_t device_status(mpinpu_status_t status)
@@ -181,6 +186,19 @@ static bool streams_close(engine_t *engine)
     return closed;
 }
 
+/* The same, with some patience for work that is about to be done. */
+static bool streams_drain(engine_t *engine)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    bool closed = streams_close(engine);
+
+    for (int tried = 0; tried < DRAIN_TRIES && !closed; tried++) {
+        (void)nanosleep(&pause, NULL);
+        closed = streams_close(engine);
+    }
+    return closed;
+}
+
 bool hccl_device_busy(engine_t *engine)
 {
     bool busy = false;
@@ -229,7 +247,7 @@ void hccl_device_close(engine_t *engine)
         return;
     }
     streams_stop(engine);
-    if (!streams_close(engine)) {
+    if (!streams_drain(engine)) {
         return; /* the work uses what else there is */
     }
     for (int s = 0; s < HCCL_STAGE_COUNT; s++) {

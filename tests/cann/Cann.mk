@@ -44,6 +44,14 @@ tests/cann/sweep: tests/cann/sweep.c engine/hccl/cann_functions.def
 	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -o $@ \
 		$(srcdir)/tests/cann/sweep.c -ldl
 
+check_SCRIPTS += tests/cann/buffers
+TESTS += tests/cann/buffers.sh
+EXTRA_DIST += tests/cann/buffers.sh tests/cann/buffers.c
+CLEANFILES += tests/cann/buffers
+tests/cann/buffers: tests/cann/buffers.c $(job_shared)
+	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
+		$(srcdir)/tests/cann/buffers.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/device.c -ldl
+
 # What the scripts need to know of configure.
 tests/cann/cann.env: config.status
 	$(AM_V_GEN)$(MKDIR_P) tests/cann && \

@@ -40,6 +40,17 @@ standin_context_t *standin_context(int *code)
     return current;
 }
 
+int standin_asked(void)
+{
+    if (atomic_load(&initialised_by) != getpid()) {
+        return standin_fail(ACL_ERROR_UNINITIALIZE, "EE1001: aclInit has not been called");
+    }
+    if (current == NULL || current->users == 0) {
+        return standin_fail(ACL_ERROR_RT_CONTEXT_NULL, "EE1001: the thread has no device");
+    }
+    return ACL_SUCCESS;
+}
+
 aclError aclInit(const char *configPath)
 {
     STANDIN_ENTER(aclInit);

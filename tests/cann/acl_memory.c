@@ -273,8 +273,8 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free_bytes, size_t *total)
 aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attributes)
 {
     STANDIN_ENTER(aclrtPointerGetAttributes);
-    int code;
-    if (standin_context(&code) == NULL) {
+    const int code = standin_asked();
+    if (code != ACL_SUCCESS) {
         return code;
     }
     if (ptr == NULL || attributes == NULL) {

@@ -82,6 +82,8 @@ typedef struct standin_context {
 
 /* The calling thread's context; NULL, having refused, if it has none or ACL is not initialised: *code is then set. */
 standin_context_t *standin_context(int *code);
+/* Whether there is one; for a question that is no mistake without it. */
+int standin_asked(void);
 int standin_physical(int device);
 /* 0, or the code for a call before aclInit or in a child of the process that made it. */
 int standin_initialised(void);

@@ -32,7 +32,7 @@ job_scripts = \
 	tests/jobs/values.sh \
 	tests/jobs/zero_copy.sh
 job_shared = tests/jobs/job.c tests/jobs/job.h tests/jobs/pattern.c tests/jobs/pattern.h tests/jobs/pattern_types.c \
-	tests/jobs/pending.c tests/jobs/pending.h
+	tests/jobs/pending.c tests/jobs/pending.h tests/jobs/device.c tests/jobs/device.h
 
 check_SCRIPTS += $(job_programs) tests/jobs/job.env
 TESTS += $(job_scripts)
@@ -44,11 +44,11 @@ CLEANFILES += $(job_programs) tests/jobs/job.env tests/jobs/job.lock
 $(job_programs): tests/jobs/%: tests/jobs/%.c $(job_shared)
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
 	  $(srcdir)/$@.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/pattern.c $(srcdir)/tests/jobs/pattern_types.c \
-	  $(srcdir)/tests/jobs/pending.c -lm
+	  $(srcdir)/tests/jobs/pending.c $(srcdir)/tests/jobs/device.c -ldl -lm
 
 check_SCRIPTS += tests/jobs/float16
 CLEANFILES += tests/jobs/float16
-tests/jobs/float16: tests/jobs/float16.c mpi_compat/mpinpu.h tests/jobs/job.c tests/jobs/job.h libmpinpu16.a
+tests/jobs/float16: tests/jobs/float16.c mpi_compat/mpinpu.h tests/jobs/job.c tests/jobs/job.h tests/jobs/device.h libmpinpu16.a
 	$(AM_V_CCLD)$(MKDIR_P) tests/jobs && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -o $@ \
 	  $(srcdir)/tests/jobs/float16.c $(srcdir)/tests/jobs/job.c libmpinpu16.a -lm
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/jobs/job.h"
 
+#include "tests/jobs/device.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,35 +93,69 @@ void job_count_start(job_kind_t kind, bool some, MPI_Comm comm)
     }
 }
 
+static void call_begin(device_call_t *call, const void *send, void *recv, size_t sent, size_t received,
+                       MPI_Datatype type)
+{
+    *call = (device_call_t){.send = send, .recv = recv};
+    if (device_begin != NULL) {
+        device_begin(call, send, recv, sent, received, type);
+    }
+}
+
+static void call_end(device_call_t *call)
+{
+    if (device_end != NULL) {
+        device_end(call);
+    }
+}
+
 int job_allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-    int status = MPI_Allreduce(send, recv, count, type, op, comm);
+    device_call_t call;
+    call_begin(&call, send, recv, (size_t)count, (size_t)count, type);
+    int status = MPI_Allreduce(call.send, call.recv, count, type, op, comm);
+    call_end(&call);
     job_count(JOB_ALLREDUCE, status, count > 0, comm);
     return status;
 }
 
-static bool counts_some(const int *counts, MPI_Comm comm)
+static size_t counts_total(const int *counts, MPI_Comm comm)
 {
     int size = 0;
-    bool some = false;
+    size_t total = 0;
 
     MPI_Comm_size(comm, &size);
     for (int r = 0; r < size; r++) {
-        some = some || counts[r] > 0;
+        total += (size_t)counts[r];
     }
-    return some;
+    return total;
+}
+
+static bool counts_some(const int *counts, MPI_Comm comm)
+{
+    return counts_total(counts, comm) > 0;
 }
 
 int job_reduce_scatter(const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-    int status = MPI_Reduce_scatter(send, recv, counts, type, op, comm);
+    device_call_t call;
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    call_begin(&call, send, recv, counts_total(counts, comm), (size_t)counts[rank], type);
+    int status = MPI_Reduce_scatter(call.send, call.recv, counts, type, op, comm);
+    call_end(&call);
     job_count(JOB_REDUCE_SCATTER, status, counts_some(counts, comm), comm);
     return status;
 }
 
 int job_reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-    int status = MPI_Reduce_scatter_block(send, recv, count, type, op, comm);
+    device_call_t call;
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    call_begin(&call, send, recv, (size_t)count * (size_t)size, (size_t)count, type);
+    int status = MPI_Reduce_scatter_block(call.send, call.recv, count, type, op, comm);
+    call_end(&call);
     job_count(JOB_REDUCE_SCATTER_BLOCK, status, count > 0, comm);
     return status;
 }

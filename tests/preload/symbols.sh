@@ -19,6 +19,8 @@ names=$(
         echo "MPIX_${kind}_init@MPINPU"
     done | tr ' ' '\n' | sed 'p; s/^/P/'
     printf '%s\n' {,P}MPI_{Start,Startall,Request_free,Init,Init_thread}
+    # CANN's, which only some programs have.
+    printf '%s@MPINPU\n' aclrt{Malloc,MallocAlign32,MallocCached,MallocWithCfg,ReserveMemAddress,Free,ReleaseMemAddress}
     echo madvise
     echo mremap
 )
