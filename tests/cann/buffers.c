@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engines do not do, and nonblocking calls, with buffers on NPUs (JOB_PLACES): user ops, derived datatypes, one
-   rank, many outstanding. Each result is worked out here. Usage: buffers [blocking] */
+/* What the engines do not do, and nonblocking calls, with buffers on NPUs (JOB_PLACES): user ops, derived datatypes,
+   one rank, many outstanding. Each result is worked out here. Usage: buffers [blocking] */
 #include "tests/jobs/device.h"
 #include "tests/jobs/job.h"
 
