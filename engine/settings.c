@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/settings.h"
 
+#include "engine/hccl/environment.h"
 #include "engine/job.h"
 #include "transport/log.h"
 
@@ -39,6 +40,7 @@ typedef struct word {
     const char *text;
     size_t bytes;    /* up to and with its colon, if it has one */
     bool takes_path; /* it has */
+    bool takes_list; /* of devices */
 } word_t;
 
 /* The word behind *rest, which moves on; false at the end. */
@@ -50,8 +52,10 @@ static bool word_next(const char **rest, word_t *word)
         return false;
     }
     const char *colon = memchr(*rest, ':', bytes);
-    *word = (word_t){
-        .text = *rest, .bytes = colon == NULL ? bytes : (size_t)(colon + 1 - *rest), .takes_path = colon != NULL};
+    *word = (word_t){.text = *rest,
+                     .bytes = colon == NULL ? bytes : (size_t)(colon + 1 - *rest),
+                     .takes_path = colon != NULL,
+                     .takes_list = colon != NULL && strncmp(colon, ":LIST", 5) == 0};
     *rest += bytes + ((*rest)[bytes] == '|');
     return true;
 }
@@ -73,11 +77,15 @@ static bool path_keep(settings_t *settings, setting_t setting, const char *path,
 static bool choice_parse(settings_t *settings, setting_t setting, const char *text, size_t *used)
 {
     const char *rest = rows[setting].words;
+    uint8_t devices[ATLAS_DEVICES_MAX];
     word_t word;
 
     for (int64_t number = 0; word_next(&rest, &word); number++) {
         if (strncmp(text, word.text, word.bytes) != 0) {
             continue;
+        }
+        if (word.takes_list && hccl_device_list(text + word.bytes, false, devices) == 0) {
+            return false;
         }
         if (word.takes_path ? path_keep(settings, setting, text + word.bytes, used) : text[word.bytes] == '\0') {
             settings->value[setting].number = number;
@@ -276,6 +284,9 @@ void settings_parse(settings_t *settings, char *const *environment, settings_com
             unknown_complain(entry, name_bytes, complain, context);
         } else if (!seen[s]) { /* of two entries with one name getenv, too, takes the first */
             seen[s] = true;
+            if (entry[name_bytes + 1] == '\0') { /* as if it were not set */
+                continue;
+            }
             settings->value[s].from_variable = value_parse(settings, (setting_t)s, entry + name_bytes + 1, &used);
             if (!settings->value[s].from_variable) {
                 value_complain((setting_t)s, entry + name_bytes + 1, complain, context);

@@ -43,7 +43,8 @@ typedef struct setting_row {
     const char *initial; /* the default, as a user would write it */
     int64_t least;       /* INTEGER, BYTES */
     int64_t most;
-    const char *words; /* CHOICE: separated by |; a text follows the colon of one such as json:PATH. BYTES: "", or a
+    const char *words; /* CHOICE: separated by |; a text follows the colon of one such as json:PATH, a list of device
+                          numbers that of one such as devices:LIST. BYTES: "", or a
                           word that may stand for the number */
     bool compared;     /* ranks must agree on it */
     const char *help;  /* full sentences */
@@ -64,8 +65,9 @@ typedef struct settings {
 /* Receives one sentence, without a newline, about a value or a name that is wrong. */
 typedef void settings_complaint_t(void *context, const char *sentence);
 
-/* Reads the settings from `environment`, an array as environ. A wrong value leaves the default; it, and each variable
-   MPINPU_* that no row defines, is told to `complain` with what is allowed or meant. Pure; any thread. */
+/* Reads the settings from `environment`, an array as environ. An empty value counts as none. A wrong value leaves the
+   default; it, and each variable MPINPU_* that no row defines, is told to `complain` with what is allowed or meant.
+   Pure; any thread. */
 void settings_parse(settings_t *settings, char *const *environment, settings_complaint_t *complain, void *context);
 
 /* Reads the settings of this process; complaints go to the log if this process speaks for its job (engine/job.h). */

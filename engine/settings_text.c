@@ -2,6 +2,8 @@
 /* Settings as texts for people. */
 #include "engine/settings.h"
 
+#include "engine/hccl/atlas.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,12 +89,17 @@ void setting_allowed_text(setting_t setting, char *text, size_t bytes)
     switch (row->type) {
     case SETTING_TYPE_CHOICE:
         words_text(row->words, text, bytes);
+        if (strstr(row->words, ":LIST") != NULL) {
+            const size_t length = strlen(text);
+            snprintf(text + length, bytes - length, ", LIST being numbers from 0 to %d, each once, such as 4,5,6,7",
+                     ATLAS_DEVICES_MAX - 1);
+        }
         break;
     case SETTING_TYPE_PATH:
         snprintf(text, bytes, "a path");
         break;
     case SETTING_TYPE_BOOLEAN:
-        snprintf(text, bytes, "on, off, 1 or 0");
+        snprintf(text, bytes, "on, off, 1, 0, yes, no, true or false");
         break;
     case SETTING_TYPE_INTEGER:
         snprintf(text, bytes, "a number from %" PRId64 " to %" PRId64, row->least, row->most);

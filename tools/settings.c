@@ -57,9 +57,10 @@ int tool_settings(int argc, char **argv)
     if (markdown) {
         printf(
             "<!-- Made by `mpinpu settings --markdown` from engine/settings.def: change it there. -->\n# Settings\n\n"
-            "Environment variables of the program's ranks (`mpirun -x MPINPU_REPORT=summary ...`). A wrong value is "
-            "named "
-            "on\nstderr, and the default is used. Where ranks differ in a setting that must be the same on all, the "
+            "Environment variables of the program's ranks (`mpirun -x MPINPU_REPORT=summary ...`). An empty value "
+            "counts "
+            "as none.\nA wrong value is named on stderr, and the default is used. Where ranks differ in a setting that "
+            "must be the same on all, the "
             "collectives of\ntheir communicator are left to the host MPI. `mpinpu info` shows the values in "
             "force.\n\n");
     } else {

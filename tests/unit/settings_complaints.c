@@ -4,12 +4,13 @@
 
 #include <criterion/criterion.h>
 
+#define LIST_MEANING "LIST being numbers from 0 to 63, each once, such as 4,5,6,7"
+
 static const struct complaint_case {
     const char *entry;
     const char *sentence;
 } complaint_cases[] = {
     {"MPINPU_ENGINE=npu", "MPINPU_ENGINE=npu is not auto, host, hccl or off; using auto"},
-    {"MPINPU_ENGINE=", "MPINPU_ENGINE= is not auto, host, hccl or off; using auto"},
     {"MPINPU_ENGINE=aut", "MPINPU_ENGINE=aut is not auto, host, hccl or off; using auto"},
     {"MPINPU_ENGINE=autos", "MPINPU_ENGINE=autos is not auto, host, hccl or off; using auto"},
     {"MPINPU_ENGINE=auto|host", "MPINPU_ENGINE=auto|host is not auto, host, hccl or off; using auto"},
@@ -17,14 +18,27 @@ static const struct complaint_case {
     {"MPINPU_REPORT=json:", "MPINPU_REPORT=json: is not off, summary or json:PATH; using off"},
     {"MPINPU_REPORT=json", "MPINPU_REPORT=json is not off, summary or json:PATH; using off"},
     {"MPINPU_REPORT=off:x", "MPINPU_REPORT=off:x is not off, summary or json:PATH; using off"},
-    {"MPINPU_DEVICE_MAP=0,1", "MPINPU_DEVICE_MAP=0,1 is not auto or devices:LIST; using auto"},
-    {"MPINPU_DEVICE_MAP=devices:", "MPINPU_DEVICE_MAP=devices: is not auto or devices:LIST; using auto"},
+    {"MPINPU_DEVICE_MAP=0,1", "MPINPU_DEVICE_MAP=0,1 is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices:",
+     "MPINPU_DEVICE_MAP=devices: is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices",
+     "MPINPU_DEVICE_MAP=devices is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices:1,",
+     "MPINPU_DEVICE_MAP=devices:1, is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices:1, 2",
+     "MPINPU_DEVICE_MAP=devices:1, 2 is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices:2,3,2",
+     "MPINPU_DEVICE_MAP=devices:2,3,2 is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices:64",
+     "MPINPU_DEVICE_MAP=devices:64 is not auto or devices:LIST, " LIST_MEANING "; using auto"},
+    {"MPINPU_DEVICE_MAP=devices:0-3",
+     "MPINPU_DEVICE_MAP=devices:0-3 is not auto or devices:LIST, " LIST_MEANING "; using auto"},
     {"MPINPU_DEVICE_PROCESSES=9", "MPINPU_DEVICE_PROCESSES=9 is not a number from 1 to 8; using 1"},
     {"MPINPU_HCCL_AFTER=-1", "MPINPU_HCCL_AFTER=-1 is not a number from 0 to 2147483647; using 2"},
     {"MPINPU_FP64=double", "MPINPU_FP64=double is not auto, exact or host; using auto"},
     {"MPINPU_LOG=WARN", "MPINPU_LOG=WARN is not warn, info or debug; using warn"},
-    {"MPINPU_WINDOWS=2", "MPINPU_WINDOWS=2 is not on, off, 1 or 0; using on"},
-    {"MPINPU_REPRODUCIBLE=On", "MPINPU_REPRODUCIBLE=On is not on, off, 1 or 0; using off"},
+    {"MPINPU_WINDOWS=2", "MPINPU_WINDOWS=2 is not on, off, 1, 0, yes, no, true or false; using on"},
+    {"MPINPU_REPRODUCIBLE=On", "MPINPU_REPRODUCIBLE=On is not on, off, 1, 0, yes, no, true or false; using off"},
     {"MPINPU_ENGIN=host", "there is no setting MPINPU_ENGIN; did you mean MPINPU_ENGINE?"},
     {"MPINPU_engine=host", "there is no setting MPINPU_engine; did you mean MPINPU_ENGINE?"},
     {"MPINPU_MINBYTE=1", "there is no setting MPINPU_MINBYTE; did you mean MPINPU_MIN_BYTES?"},
@@ -60,13 +74,33 @@ Test(settings_complaints, sentences)
     }
 }
 
+/* An empty value is none, whatever the type. */
+Test(settings_complaints, empty)
+{
+    for (int s = 0; s < SETTING_COUNT; s++) {
+        char entry[64];
+
+        snprintf(entry, sizeof entry, "%s=", setting_row((setting_t)s)->name);
+        parsed_t parsed = PARSE(entry);
+        cr_assert_eq(parsed.complaints, 0, "%s", entry);
+        expect_default(&parsed, entry);
+    }
+}
+
 Test(settings_complaints, numbers)
 {
     static const char *const wrong[] = {
-        "MPINPU_MIN_BYTES=",         "MPINPU_MIN_BYTES=-1",   "MPINPU_MIN_BYTES=-",
-        "MPINPU_MIN_BYTES=K",        "MPINPU_MIN_BYTES=1KB",  "MPINPU_MIN_BYTES=1 K",
-        "MPINPU_MIN_BYTES= 1",       "MPINPU_MIN_BYTES=0x10", "MPINPU_MIN_BYTES=1.5M",
-        "MPINPU_MIN_BYTES=1P",       "MPINPU_MIN_BYTES=+1",   "MPINPU_MIN_BYTES=9223372036854775808",
+        "MPINPU_MIN_BYTES=-1",
+        "MPINPU_MIN_BYTES=-",
+        "MPINPU_MIN_BYTES=K",
+        "MPINPU_MIN_BYTES=1KB",
+        "MPINPU_MIN_BYTES=1 K",
+        "MPINPU_MIN_BYTES= 1",
+        "MPINPU_MIN_BYTES=0x10",
+        "MPINPU_MIN_BYTES=1.5M",
+        "MPINPU_MIN_BYTES=1P",
+        "MPINPU_MIN_BYTES=+1",
+        "MPINPU_MIN_BYTES=9223372036854775808",
         "MPINPU_MIN_BYTES=8388608T",
     };
 
