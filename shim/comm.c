@@ -213,7 +213,7 @@ static void comm_npu_refusal_say(const comm_state_t *state, const char *why)
 void comm_state_connect_npu(comm_state_t *state)
 {
     engine_exchange_t exchange;
-    char why[160] = "";
+    char why[320] = "";
 
     state->npu_later = false;
     if ((process.vtable->comm_offers(state->engine_comm) & OFFER_NPU) == 0) {
@@ -255,7 +255,7 @@ static reason_t comm_reason(mpinpu_status_t status)
 
 void comm_state_connect(comm_state_t *state, const engine_exchange_t *exchange)
 {
-    char why[160] = "";
+    char why[320] = "";
     mpinpu_status_t status;
 
     process_engine_need();

@@ -18,7 +18,7 @@ static const size_t half_least = (size_t)16 << 10;
 /* How long a new communicator waits for peers to leave regions, milliseconds. */
 static const long patience_ms = 20;
 
-static const uint64_t hello_magic = UINT64_C(0x6d70696e70750002); /* changes with the layout and with the plans */
+static const uint64_t hello_magic = UINT64_C(0x6d70696e70750003); /* changes with the layout and with the plans */
 
 /* Takes a region. Peers are given a moment to leave regions that I have left: they do so when they free the
    communicator, which may be never, if they wait for me to go on. */

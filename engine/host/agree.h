@@ -7,7 +7,7 @@
 
 #include "engine/host/host.h"
 
-/* What each rank says of itself, at most 256 bytes. */
+/* What each rank says of itself, at most 384 bytes. */
 typedef struct hello {
     uint64_t magic;
     transport_identity_t identity;
@@ -23,7 +23,7 @@ typedef struct hello {
     char why[HOST_WHY_BYTES]; /* of the first status that is not MPINPU_OK */
 } hello_t;
 
-_Static_assert(sizeof(hello_t) <= 256, "a rank's word at start is bounded");
+_Static_assert(sizeof(hello_t) <= 384, "a rank's word at start is bounded");
 
 /* Fills in this rank's words; takes a region of the window (comm->has_region). */
 void hello_fill(engine_comm_t *comm, hello_t *hello);

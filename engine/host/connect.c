@@ -81,7 +81,7 @@ static void hosts_reach(engine_comm_t *comm, const hello_t *hellos, verdict_t *v
         verdict->status =
             (int32_t)transport_peer_reach(comm->engine->transport, comm->ranks[chosen[host]].peer, why, sizeof why);
         if (verdict->status != MPINPU_OK) {
-            (void)snprintf(verdict->why, sizeof verdict->why, "to rank %" PRIu32 ": %.74s", chosen[host], why);
+            (void)snprintf(verdict->why, sizeof verdict->why, "to rank %" PRIu32 ": %.160s", chosen[host], why);
         }
     }
     free(scratch);

@@ -10,7 +10,7 @@
 #include "engine/host/region.h"
 #include "transport/transport.h"
 
-enum { HOST_WHY_BYTES = 96, HOST_FAILURE_BYTES = 320, HOST_PLANS_KEPT = 8 };
+enum { HOST_WHY_BYTES = 192, HOST_FAILURE_BYTES = 320, HOST_PLANS_KEPT = 8 };
 
 /* A word that was sent: UCX may read it until the transport is closed. */
 typedef struct host_word {
