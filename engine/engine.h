@@ -67,6 +67,7 @@ typedef struct engine_config {
     bool thread_multiple; /* MPI_THREAD_MULTIPLE: several threads may be inside at once */
     int local_ranks;      /* processes of the job on this host, at least 1 */
     int local_rank;       /* this one among them; -1: not known */
+    bool quiet;           /* nothing is to be said at start: describe will */
     bool times;           /* the time of the stages inside is wanted: see times */
     uint32_t offers;      /* bits that this process offers to every communicator: see comm_offers */
     engine_npu_t npu;
@@ -79,6 +80,9 @@ typedef struct engine_config {
 } engine_config_t;
 
 enum { ENGINE_WORD_BYTES = 256 }; /* see word_send */
+
+/* Receives a row of a table for people: texts that stand in columns. A row of one text heads those that follow it. */
+typedef void engine_row_t(void *context, unsigned count, const char *const *cells);
 
 /* The out-of-band exchange among the ranks of one communicator. Every rank calls with the same `bytes`; `all` receives
    size * bytes, in rank order. Blocking; collective. */
@@ -172,8 +176,8 @@ typedef struct engine_vtable {
        unchanged once run has failed. */
     const char *(*comm_failure)(const engine_comm_t *comm);
 
-    /* Writes what was found, a line each, for `mpinpu info`. */
-    void (*describe)(engine_t *engine, void (*line)(void *context, const char *text), void *context);
+    /* Tells what was found, for `mpinpu info`. NULL: nothing. */
+    void (*describe)(engine_t *engine, engine_row_t *row, void *context);
 
     /* Calls `stage` for each stage of the engine's work with the time that all calls so far spent in it, stages that
        ran at once each in full; not at all where nothing was done or config.times is false. NULL: this engine has no

@@ -2,7 +2,8 @@
 bin_PROGRAMS += tools/mpinpu
 tools_mpinpu_SOURCES = \
 	tools/mpinpu.c tools/tools.h \
-	tools/info.c tools/library.c tools/run.c tools/run.h tools/run_arguments.c tools/run_master.c tools/settings.c tools/trace.c
+	tools/info.c tools/library.c tools/run.c tools/run.h tools/run_arguments.c tools/run_master.c tools/settings.c \
+	tools/table.c tools/table.h tools/trace.c
 tools_mpinpu_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS) \
 	-DBINDIR='"$(bindir)"' -DLIBDIR='"$(libdir)"' -DMPIRUN='"$(MPIRUN)"'
 tools_mpinpu_LDADD = libengine.la $(OMPI_LIBS)

@@ -13,6 +13,7 @@ engine_hccl_sources = \
 	engine/hccl/cann_functions.def \
 	engine/hccl/cann_structs.def \
 	engine/hccl/cann_values.def \
+	engine/hccl/checks.c \
 	engine/hccl/choose.c \
 	engine/hccl/device.c \
 	engine/hccl/encode.c \

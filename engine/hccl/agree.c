@@ -10,52 +10,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_COMPARED_MAX = 24 };
-
-/* What each rank says of itself, at most 256 bytes. */
+/* What each rank says of itself, at most 384 bytes. */
 typedef struct hello {
     uint64_t magic;
     uint64_t process;
     uint64_t host;
-    int32_t status;   /* of its engine: whether it has a device */
-    uint32_t flags;   /* HELLO_* */
-    uint32_t product; /* the rest where it has */
-    uint32_t version; /* of CANN */
-    uint32_t device;  /* as the server numbers it */
-    uint32_t list;    /* digest of the list of devices; 0: none */
+    uint64_t environment; /* digest of what is compared of HCCL's environment, where it has a device */
+    int32_t status;       /* of its engine: whether it has a device */
+    uint32_t flags;       /* HELLO_* */
+    uint32_t product;     /* the rest where it has */
+    uint32_t version;     /* of CANN */
+    uint32_t device;      /* as the server numbers it */
+    uint32_t list;        /* digest of the list of devices; 0: none */
     uint32_t superpod;
-    uint32_t compared[HELLO_COMPARED_MAX]; /* digests of HCCL's environment */
-    char why[96];
+    uint16_t compared[HCCL_VARIABLE_COUNT]; /* of each variable a digest of its own, to name the one that differs */
+    char why[192];
 } hello_t;
 
 enum {
     HELLO_THREADS = 1, /* several may call at once */
     HELLO_DRIVES = 2,  /* the device is its own */
     HELLO_GIVEN = 4,   /* by the application */
-    HELLO_VECTOR = 8   /* CANN has HcclReduceScatterV */
+    HELLO_VECTOR = 8,  /* CANN has HcclReduceScatterV */
+    HELLO_SPEAKS = 16  /* it has warned of what is wrong itself */
 };
 
-_Static_assert(sizeof(hello_t) <= 256, "a rank's word is bounded");
+_Static_assert(sizeof(hello_t) <= 384, "a rank's word is bounded");
 
-static const uint64_t hello_magic = UINT64_C(0x6d70696e70754803); /* changes with the layout and with the plans */
+static const uint64_t hello_magic = UINT64_C(0x6d70696e70754804); /* changes with the layout and with the plans */
+
+static void environment_fill(const engine_t *engine, hello_t *hello)
+{
+    int64_t values[HCCL_VARIABLE_COUNT];
+    const unsigned count = hccl_environment_compared(&engine->environment, values);
+
+    hello->environment = UINT64_C(0xcbf29ce484222325); /* FNV-1a's */
+    for (unsigned v = 0; v < count; v++) {
+        const uint64_t value = (uint64_t)values[v];
+        hello->environment = (hello->environment ^ value ^ value >> 32) * UINT64_C(0x100000001b3);
+        hello->compared[v] = (uint16_t)(value ^ value >> 16 ^ value >> 32 ^ value >> 48);
+    }
+}
 
 static void hello_fill(engine_t *engine, hello_t *hello)
 {
-    int64_t values[HCCL_VARIABLE_COUNT];
 
     *hello = (hello_t){.magic = hello_magic,
                        .process = engine->process,
                        .host = engine->host,
                        .status = (int32_t)engine->status,
-                       .flags = engine->config.thread_multiple ? HELLO_THREADS : 0};
+                       .flags = (engine->config.thread_multiple ? HELLO_THREADS : 0U) |
+                                (hccl_speaks(engine) ? HELLO_SPEAKS : 0U)};
     (void)snprintf(hello->why, sizeof hello->why, "%.*s", (int)sizeof hello->why - 1, engine->why);
     if (engine->status != MPINPU_OK) {
         return;
     }
-    const unsigned count = hccl_environment_compared(&engine->environment, values);
-    for (unsigned v = 0; v < count && v < HELLO_COMPARED_MAX; v++) {
-        hello->compared[v] = (uint32_t)((uint64_t)values[v] ^ (uint64_t)values[v] >> 32);
-    }
+    environment_fill(engine, hello);
     pthread_mutex_lock(&engine->lock);
     const bool drives = engine->drives || engine->lists_differ;
     pthread_mutex_unlock(&engine->lock);
@@ -78,12 +88,20 @@ static bool hello_drives(const hello_t *hello)
     return hello->status == MPINPU_OK && (hello->flags & HELLO_DRIVES) != 0;
 }
 
-/* Whether the owners' CANN differs in what must be alike. */
-static mpinpu_status_t hellos_compare(const engine_t *engine, const hello_t *hellos, uint32_t size, char *why,
-                                      size_t why_bytes)
+/* The variable that differs between two ranks. */
+static const char *difference_name(const hello_t *a, const hello_t *b)
 {
-    int64_t values[HCCL_VARIABLE_COUNT];
-    const unsigned count = hccl_environment_compared(&engine->environment, values);
+    for (unsigned v = 0; v < HCCL_VARIABLE_COUNT; v++) {
+        if (a->compared[v] != b->compared[v]) {
+            return hccl_compared_name(v);
+        }
+    }
+    return "a variable HCCL_*";
+}
+
+/* Whether the owners' CANN differs in what must be alike. */
+static mpinpu_status_t hellos_compare(const hello_t *hellos, uint32_t size, char *why, size_t why_bytes)
+{
     uint32_t first = 0;
 
     while (first < size && !hello_drives(&hellos[first])) {
@@ -99,19 +117,16 @@ static mpinpu_status_t hellos_compare(const engine_t *engine, const hello_t *hel
                            hellos[r].version % 100, r);
             return MPINPU_ERR_DISAGREE;
         }
-        for (unsigned v = 0; v < count && v < HELLO_COMPARED_MAX; v++) {
-            if (hellos[r].compared[v] != hellos[first].compared[v]) {
-                (void)snprintf(why, why_bytes, "%s differs between rank %" PRIu32 " and rank %" PRIu32,
-                               hccl_compared_name(v), first, r);
-                return MPINPU_ERR_DISAGREE;
-            }
+        if (hellos[r].environment != hellos[first].environment) {
+            (void)snprintf(why, why_bytes, "%s differs between rank %" PRIu32 " and rank %" PRIu32,
+                           difference_name(&hellos[first], &hellos[r]), first, r);
+            return MPINPU_ERR_DISAGREE;
         }
     }
     return MPINPU_OK;
 }
 
-static mpinpu_status_t hellos_judge(const engine_t *engine, const hello_t *hellos, uint32_t size, char *why,
-                                    size_t why_bytes)
+static mpinpu_status_t hellos_judge(const hello_t *hellos, uint32_t size, char *why, size_t why_bytes)
 {
     bool any = false;
     uint32_t lacks = size;
@@ -133,7 +148,7 @@ static mpinpu_status_t hellos_judge(const engine_t *engine, const hello_t *hello
         (void)snprintf(why, why_bytes, "the NPUs of its hosts are driven by other ranks of the job");
         return MPINPU_ERR_UNSUPPORTED;
     }
-    return hellos_compare(engine, hellos, size, why, why_bytes);
+    return hellos_compare(hellos, size, why, why_bytes);
 }
 
 static void claims_fill(owners_claim_t *claims, const hello_t *hellos, uint32_t size)
@@ -205,15 +220,36 @@ static mpinpu_status_t comm_pick(engine_comm_t *comm, const hello_t *hellos, cha
     return status;
 }
 
-static void warnings_say(const engine_comm_t *comm)
+/* Rank 0 says, once in this process, what is legal but not good, and what is wrong on ranks whose devices are missed.
+ */
+static void warnings_say(engine_comm_t *comm, const hello_t *hellos)
 {
+    engine_t *engine = comm->engine;
+    const uint32_t slow = 1U << ATLAS_WARNING_UNEQUAL | 1U << ATLAS_WARNING_SUPERPODS;
+    uint32_t wrong = 0;
     char text[256];
 
-    for (int w = 0; w < ATLAS_WARNING_COUNT && comm->rank == 0; w++) {
+    while (wrong < comm->size &&
+           (hellos[wrong].status != MPINPU_ERR_INVALID || (hellos[wrong].flags & HELLO_SPEAKS) != 0)) {
+        wrong++;
+    }
+    if (comm->rank != 0) {
+        return;
+    }
+    pthread_mutex_lock(&engine->lock);
+    const uint32_t fresh = ~engine->warned;
+    engine->warned |= comm->owners.devices.warnings | (wrong < comm->size ? 1U << ATLAS_WARNING_COUNT : 0U);
+    pthread_mutex_unlock(&engine->lock);
+    for (int w = 0; w < ATLAS_WARNING_COUNT; w++) {
         if ((comm->owners.devices.warnings >> w & 1) != 0) {
             atlas_warning_text(&comm->owners.devices, (atlas_warning_t)w, text, sizeof text);
-            log_info("%s", text);
+            log_line((fresh & slow) >> w & 1 ? LOG_WARN : LOG_INFO, "%s", text);
         }
+    }
+    if (wrong < comm->size) {
+        log_line((fresh >> ATLAS_WARNING_COUNT & 1) != 0 ? LOG_WARN : LOG_INFO,
+                 "rank %" PRIu32 " of a communicator of %" PRIu32 " drives no NPU: %s", wrong, comm->size,
+                 hellos[wrong].why);
     }
 }
 
@@ -253,7 +289,7 @@ mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchan
         status = exchange->allgather(exchange->context, &mine, hellos, sizeof mine);
     }
     if (status == MPINPU_OK) {
-        status = hellos_judge(engine, hellos, size, why, why_bytes);
+        status = hellos_judge(hellos, size, why, why_bytes);
     } else {
         (void)snprintf(why, why_bytes, "%s", status_name(status));
     }
@@ -263,12 +299,14 @@ mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchan
     if (status == MPINPU_OK) {
         status = comm_pick(made, hellos, why, why_bytes);
     }
+    if (status == MPINPU_OK) {
+        warnings_say(made, hellos);
+    }
     free(hellos);
     if (status != MPINPU_OK) {
         hccl_comm_close(made);
         return status;
     }
-    warnings_say(made);
     *comm = made;
     return MPINPU_OK;
 }

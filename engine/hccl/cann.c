@@ -250,30 +250,52 @@ mpinpu_status_t cann_start(cann_t *cann, char *why, size_t why_bytes)
     return MPINPU_OK;
 }
 
-void cann_describe(const cann_t *cann, void (*line)(void *context, const char *text), void *context)
+static void row2(engine_row_t *row, void *context, const char *name, const char *text)
 {
-    char text[1280];
-    for (int id = 0; id < CANN_LIBRARY_COUNT; id++) {
-        const cann_library_t *library = &cann->libraries[id];
-        if (library->handle != NULL || id != CANN_HCOMM) {
-            snprintf(text, sizeof text, "CANN library %s: %s", library_names[id][0],
-                     library->handle != NULL ? library->path : "not found");
-            line(context, text);
+    row(context, 2, (const char *const[]){name, text});
+}
+
+static void functions_describe(const cann_t *cann, engine_row_t *row, void *context)
+{
+    char since[64];
+
+    row(context, 1, (const char *const[]){"CANN's functions"});
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        const function_row_t *function = &function_rows[i];
+        if (function_get(cann, function) != NULL) {
+            row2(row, context, function->name, "found");
+            continue;
         }
+        (void)snprintf(since, sizeof since, "%s%s%s", function->need == REQUIRED ? "needed" : "done without",
+                       function->since[0] != '\0' ? "; CANN has it since " : "", function->since);
+        row(context, 3, (const char *const[]){function->name, "missing", since});
+    }
+}
+
+void cann_describe(const cann_t *cann, engine_row_t *row, void *context)
+{
+    char text[16];
+
+    row(context, 1, (const char *const[]){"CANN"});
+    if (cann->version[0] != '\0') {
+        row2(row, context, "version", cann->version);
     }
     if (cann->devices > 0) {
-        snprintf(text, sizeof text, "CANN version: %s", cann->version);
-        line(context, text);
-        snprintf(text, sizeof text, "NPUs: %u of %s", cann->devices, cann->soc[0] != '\0' ? cann->soc : "unknown chip");
-        line(context, text);
+        (void)snprintf(text, sizeof text, "%u", cann->devices);
+        row2(row, context, "SoC", cann->soc[0] != '\0' ? cann->soc : "CANN does not name it");
+        row2(row, context, "devices", text);
     }
-    for (int i = 0; cann->libraries[CANN_ACL].handle != NULL && i < FUNCTION_COUNT; i++) {
-        const function_row_t *row = &function_rows[i];
-        bool found = function_get(cann, row) != NULL;
-        const char *need = row->need == REQUIRED ? ", and needed" : ", done without";
-        snprintf(text, sizeof text, "CANN function %s: %s%s%s%s", row->name, found ? "found" : "missing",
-                 found ? "" : need, found || row->since[0] == '\0' ? "" : "; since CANN ", found ? "" : row->since);
-        line(context, text);
+    for (int id = 0; id < CANN_LIBRARY_COUNT; id++) {
+        const cann_library_t *library = &cann->libraries[id];
+        if (library->handle != NULL) {
+            const char *slash = strrchr(library->path, '/');
+            row2(row, context, slash != NULL ? slash + 1 : library_names[id][0], library->path);
+        } else if (id != CANN_HCOMM) {
+            row2(row, context, library_names[id][0], "not found");
+        }
+    }
+    if (cann->libraries[CANN_ACL].handle != NULL) {
+        functions_describe(cann, row, context);
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef ENGINE_HCCL_CANN_H
 #define ENGINE_HCCL_CANN_H
 
+#include "engine/engine.h"
 #include "transport/status.h"
 
 #include <stdbool.h>
@@ -119,9 +120,9 @@ mpinpu_status_t cann_open(cann_t *cann, char *why, size_t why_bytes);
    no NPU, stub libraries included; `why` is then one sentence. */
 mpinpu_status_t cann_start(cann_t *cann, char *why, size_t why_bytes);
 
-/* Lines for `mpinpu info`: libraries and paths, version, chip, devices, then each function found or missing. After
+/* Rows for `mpinpu info`: version, chip, devices, libraries and paths, then each function found or missing. After
    cann_open, whatever it returned. */
-void cann_describe(const cann_t *cann, void (*line)(void *context, const char *text), void *context);
+void cann_describe(const cann_t *cann, engine_row_t *row, void *context);
 
 /* Nothing set but the head: every field is "as the environment says". */
 void cann_comm_config_init(HcclCommConfig *config);

@@ -142,10 +142,18 @@ typedef struct group_joined {
 static mpinpu_status_t group_join(engine_comm_t *comm, void *argument)
 {
     const group_joined_t *joined = argument;
+    const cann_t *cann = &comm->engine->cann;
+    HcclCommConfig config;
 
+    if (!comm->engine->deterministic) {
+        return hccl_check(comm->engine, "HcclCommInitRootInfo",
+                          cann->HcclCommInitRootInfo(comm->nowners, joined->info, comm->place, &joined->group->comm));
+    }
+    cann_comm_config_init(&config);
+    config.hcclDeterministic = 1;
     return hccl_check(
-        comm->engine, "HcclCommInitRootInfo",
-        comm->engine->cann.HcclCommInitRootInfo(comm->nowners, joined->info, comm->place, &joined->group->comm));
+        comm->engine, "HcclCommInitRootInfoConfig",
+        cann->HcclCommInitRootInfoConfig(comm->nowners, joined->info, comm->place, &config, &joined->group->comm));
 }
 
 /* And this, while links are built. */

@@ -15,28 +15,53 @@
 
 static void why_set(engine_t *engine, const char *text)
 {
-    (void)snprintf(engine->why, sizeof engine->why, "%.*s", HCCL_WHY_BYTES - 1, text);
+    (void)snprintf(engine->why, sizeof engine->why, "%s", text);
 }
 
-/* Keeps the first complaint: HCCL would fail with the value. */
+/* What a complaint about the environment meets. */
+typedef struct complaint {
+    engine_t *engine;
+    unsigned wrong; /* values so far */
+} complaint_t;
+
+/* Keeps the first value that HCCL would fail with. */
 static void environment_complain(void *context, const char *sentence)
 {
-    engine_t *engine = context;
+    complaint_t *complaint = context;
+    engine_t *engine = complaint->engine;
 
-    log_info("%s", sentence);
-    if (engine->why[0] == '\0') {
+    log_line(hccl_speaks(engine) ? LOG_WARN : LOG_INFO, "%s", sentence);
+    if (complaint->wrong == 0 && engine->environment.wrong > 0) {
         why_set(engine, sentence);
     }
+    complaint->wrong = engine->environment.wrong;
 }
 
 static mpinpu_status_t environment_open(engine_t *engine)
 {
-    hccl_environment_parse(&engine->environment, environ, engine->product, environment_complain, engine);
-    if (engine->environment.wrong > 0) {
-        return MPINPU_ERR_INVALID;
+    complaint_t complaint = {.engine = engine};
+
+    hccl_environment_parse(&engine->environment, environ, engine->product, environment_complain, &complaint);
+    return engine->environment.wrong > 0 ? MPINPU_ERR_INVALID : MPINPU_OK;
+}
+
+/* A variable that MPINPU_REPRODUCIBLE=1 sets. Whether floats are added on the NPUs does not rest on it (wire.c). */
+static void reproducible_set(void *context, const char *name, const char *value)
+{
+    enum { CAPABILITY_DETERMINISTIC = 1 };
+    engine_t *engine = context;
+    const cann_t *cann = &engine->cann;
+
+    if (getenv(name) != NULL) {
+        log_line(hccl_speaks(engine) ? LOG_WARN : LOG_INFO,
+                 "%s=%s is contrary to MPINPU_REPRODUCIBLE=1, which wants %s; sums of floats stay on the host CPUs",
+                 name, getenv(name), value);
+    } else if (cann->HcclCommInitRootInfoConfig != NULL && cann->HcclGetCommConfigCapability != NULL &&
+               cann->HcclGetCommConfigCapability() > CAPABILITY_DETERMINISTIC) {
+        engine->deterministic = true;
+    } else {
+        (void)setenv(name, value, 0); /* HCCL reads it at its first use */
     }
-    engine->why[0] = '\0';
-    return MPINPU_OK;
 }
 
 /* Neighbours of the ranks of this host, and devices; false and why where it is not known. */
@@ -56,8 +81,7 @@ static bool process_measure(engine_t *engine, uint8_t list[ATLAS_DEVICES_MAX], o
         process->map = list;
         process->mapped = hccl_device_list(engine->config.npu.map, false, list);
         if (process->mapped == 0) {
-            (void)snprintf(engine->why, sizeof engine->why, "MPINPU_DEVICE_MAP names no device for rank %d of its host",
-                           process->local_rank);
+            why_set(engine, "MPINPU_DEVICE_MAP is no list of devices");
             return false;
         }
     }
@@ -93,8 +117,9 @@ static mpinpu_status_t device_number(engine_t *engine)
     const unsigned count = visible[0] != '\0' ? hccl_device_list(visible, true, list) : 0;
 
     if (engine->device < 0 || engine->device >= (int32_t)engine->cann.devices || engine->device >= ATLAS_DEVICES_MAX) {
-        (void)snprintf(engine->why, sizeof engine->why, "it is to drive NPU %d of %u", engine->device,
-                       engine->cann.devices);
+        (void)snprintf(engine->why, sizeof engine->why, "%s number %d, and it may use numbers 0 to %u",
+                       engine->device_given ? "the program has set NPU" : "MPINPU_DEVICE_MAP gives it NPU",
+                       engine->device, engine->cann.devices - 1);
         return MPINPU_ERR_INVALID;
     }
     engine->physical = (uint32_t)engine->device < count ? list[engine->device] : (uint32_t)engine->device;
@@ -137,7 +162,13 @@ static mpinpu_status_t engine_start(engine_t *engine)
     if (status == MPINPU_OK) {
         status = device_choose(engine);
     }
-    return status == MPINPU_OK ? device_number(engine) : status;
+    if (status == MPINPU_OK) {
+        status = device_number(engine);
+    }
+    if (status == MPINPU_OK && engine->config.reproducible) {
+        hccl_environment_reproducible(&engine->environment, engine->product, reproducible_set, engine);
+    }
+    return status;
 }
 
 static void hccl_close(engine_t *engine)
@@ -176,6 +207,9 @@ static mpinpu_status_t hccl_open(const engine_config_t *config, engine_t **engin
         getrandom(&made->process, sizeof made->process, 0) != (ssize_t)sizeof made->process) {
         why_set(made, "no random number to tell processes apart");
         made->status = MPINPU_ERR_UNSUPPORTED;
+    }
+    if (made->status == MPINPU_OK && hccl_speaks(made)) {
+        hccl_host_warn(made);
     }
     *engine = made;
     return MPINPU_OK;
@@ -351,20 +385,6 @@ static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collect
 static const char *hccl_comm_failure(const engine_comm_t *comm)
 {
     return comm->failure;
-}
-
-static void hccl_describe(engine_t *engine, void (*line)(void *context, const char *text), void *context)
-{
-    char text[256];
-
-    cann_describe(&engine->cann, line, context);
-    if (engine->status != MPINPU_OK) {
-        (void)snprintf(text, sizeof text, "the NPU engine cannot run here: %s", engine->why);
-    } else {
-        (void)snprintf(text, sizeof text, "%s: this process would %s NPU %u", engine->product->name,
-                       engine->drives ? "drive" : "share", engine->physical);
-    }
-    line(context, text);
 }
 
 const engine_vtable_t engine_hccl = {

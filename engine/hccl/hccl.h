@@ -88,21 +88,23 @@ typedef struct hccl_group {
 struct engine {
     engine_config_t config;
     mpinpu_status_t status; /* why it cannot run here, or MPINPU_OK */
-    char why[HCCL_WHY_BYTES];
+    char why[HCCL_SAID_BYTES];
     cann_t cann;
     const atlas_product_t *product;
     unsigned version; /* of CANN, as ATLAS_VERSION */
     hccl_environment_t environment;
-    uint64_t host;        /* digest of the host */
-    uint64_t process;     /* random */
-    int32_t device;       /* as this process numbers devices, */
-    uint32_t physical;    /* and as the server does */
-    bool device_given;    /* the application has set it */
-    uint32_t slots;       /* chunks on their way at once */
-    size_t slot_bytes;    /* a multiple of 64 */
-    bool drives;          /* it is this process that drives the device */
-    bool lists_differ;    /* each rank of this host has a list of devices of its own; under the lock */
-    bool refusal_said;    /* that NPUs do not serve some communicator */
+    uint64_t host;      /* digest of the host */
+    uint64_t process;   /* random */
+    int32_t device;     /* as this process numbers devices, */
+    uint32_t physical;  /* and as the server does */
+    bool device_given;  /* the application has set it */
+    uint32_t slots;     /* chunks on their way at once */
+    size_t slot_bytes;  /* a multiple of 64 */
+    bool drives;        /* it is this process that drives the device */
+    bool lists_differ;  /* each rank of this host has a list of devices of its own; under the lock */
+    bool deterministic; /* HCCL communicators are to be made so */
+    uint32_t warned;   /* bit w: of atlas_warning_t w, and above these of a rank that is set up wrong; under the lock */
+    bool refusal_said; /* that NPUs do not serve some communicator */
     pthread_mutex_t lock; /* the device: all its collectives are issued, and all that is below changed, under it */
     char said[HCCL_SAID_BYTES]; /* the last failure, in words */
     hccl_device_t npu;
@@ -170,6 +172,17 @@ struct engine_comm {
     /* By place of the buffers, kind, datatype and op: the power of two of the bytes from which on NPUs pay. */
     uint8_t pays_log2[2][COLLECTIVE_KIND_COUNT][DTYPE_COUNT][OP_COUNT];
 };
+
+/* --- checks.c --- */
+
+/* Whether this process speaks for the job's ranks on its host, and is not told to be quiet. */
+bool hccl_speaks(const engine_t *engine);
+
+/* Warns of what the host lacks for HCCL, with what to do. */
+void hccl_host_warn(const engine_t *engine);
+
+/* As engine_vtable_t has it. */
+void hccl_describe(engine_t *engine, engine_row_t *row, void *context);
 
 /* --- agree.c --- */
 

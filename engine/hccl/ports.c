@@ -229,6 +229,11 @@ static bool ports_exposed(const ports_t *ports)
     return false;
 }
 
+bool ports_safe(const ports_t *ports)
+{
+    return port_set_empty(&ports->blocked) && !ports_exposed(ports);
+}
+
 typedef struct sink {
     void (*line)(void *context, bool good, const char *text);
     void *context;

@@ -52,6 +52,9 @@ typedef struct ports {
    ("/proc"). MPINPU_ERR_UNSUPPORTED where there are no sockets. Any thread. */
 mpinpu_status_t ports_check(const port_set_t *hccl, const char *proc, ports_t *ports);
 
+/* Whether a job may rely on HCCL's ports: all are free, and the kernel gives none of them to other programs. */
+bool ports_safe(const ports_t *ports);
+
 /* Writes what was found, a line each, with what to do: the sysctl lines for now and for ever that reserve HCCL's ports
    beside what is reserved already. `good` says that nothing need be done. */
 void ports_describe(const ports_t *ports, void (*line)(void *context, bool good, const char *text), void *context);

@@ -144,28 +144,6 @@ static const char *host_comm_failure(const engine_comm_t *comm)
     return comm->failure;
 }
 
-static void host_describe(engine_t *engine, void (*line)(void *context, const char *text), void *context)
-{
-    char text[256];
-
-    (void)snprintf(text, sizeof text, "kernels for %s", kernel_isa_name());
-    line(context, text);
-    if (engine->status != MPINPU_OK) {
-        (void)snprintf(text, sizeof text, "the host engine cannot run here: %s", engine->why);
-        line(context, text);
-        return;
-    }
-    transport_describe(engine->transport, line, context);
-    if (!engine->config.windows) {
-        line(context, "windows are switched off");
-    } else if (engine->window_status != MPINPU_OK) {
-        (void)snprintf(text, sizeof text, "no window: %s", engine->window_why);
-        line(context, text);
-    } else {
-        line(context, "a window can be made");
-    }
-}
-
 const engine_vtable_t engine_host = {
     .name = "host",
     .open = host_open,
@@ -186,5 +164,4 @@ const engine_vtable_t engine_host = {
     .prepare = host_prepare,
     .unprepare = host_unprepare,
     .comm_failure = host_comm_failure,
-    .describe = host_describe,
 };

@@ -36,6 +36,14 @@ CLEANFILES += tests/cann/faulty
 tests/cann/faulty: tests/cann/faulty.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ $(srcdir)/tests/cann/faulty.c
 
+check_SCRIPTS += tests/cann/own_device
+TESTS += tests/cann/setup.sh
+EXTRA_DIST += tests/cann/setup.sh tests/cann/own_device.c
+CLEANFILES += tests/cann/own_device
+tests/cann/own_device: tests/cann/own_device.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ \
+		$(srcdir)/tests/cann/own_device.c -ldl
+
 check_SCRIPTS += tests/cann/sweep
 TESTS += tests/cann/faults.sh
 EXTRA_DIST += tests/cann/faults.sh tests/cann/sweep.c

@@ -95,6 +95,7 @@ double rules_connect_timeout(void);
 double rules_exec_timeout(void);
 double rules_buffer_mb(void);
 bool rules_deterministic(void);
+bool rules_deterministic_matters(void); /* else the chip is so anyway */
 size_t rules_type_bytes(HcclDataType type);
 /* How long a collective takes by the published figures, without CANN_TIMING. */
 double rules_seconds(const communicator_t *communicator, const operation_t *operation, size_t bytes);

@@ -7,6 +7,7 @@
 job_needs_library
 
 unset ASCEND_RT_VISIBLE_DEVICES "${!HCCL_@}"
+export HCCL_IF_BASE_PORT=61000 # ports that the kernel gives to nobody, of which nothing is said
 export ASCEND_HOME_PATH=$PWD/tests/cann/cann-8.2.RC1 CANN_LEAKS=$job_dir/leaks CANN_SERVER="server$$" CANN_DELAY=20
 # A rank that does not come shows after 0.3 s; a lost one would after 170 s, which nothing may take.
 export CANN_HASTE=400 HCCL_EXEC_TIMEOUT=68000

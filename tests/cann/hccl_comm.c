@@ -238,6 +238,9 @@ static int communicator_init(uint32_t ranks, const HcclRootInfo *root_info, uint
     communicators = communicator;
     pthread_mutex_unlock(&lock);
     standin_account(ACCOUNT_COMMUNICATORS, 1);
+    if (communicator->deterministic && rules_deterministic_matters()) {
+        (void)standin_enter("communicator.deterministic");
+    }
     *handle = communicator;
     return HCCL_SUCCESS;
 }

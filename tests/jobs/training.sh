@@ -22,6 +22,7 @@ sys.exit(u.find_spec("sklearn") is None)'; then
 fi
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
 unset ASCEND_RT_VISIBLE_DEVICES "${!HCCL_@}" RANK WORLD_SIZE
+export HCCL_IF_BASE_PORT=61000 # ports that the kernel gives to nobody, of which nothing is said
 export CANN_SERVER="server$$" CANN_DELAY=20
 python=$(command -v "$PYTHON")
 folder=$(realpath "$srcdir/examples/training")

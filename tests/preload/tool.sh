@@ -37,7 +37,7 @@ run "$tool" settings
 sed -n 's/^SETTING(\([A-Z_]*\),.*/MPINPU_\1/p' "$srcdir/engine/settings.def" >"$dir/names"
 same "mpinpu settings tells of every setting" "$(<"$dir/names")" "$(sed -n 's/^\(MPINPU_[A-Z_]*\) = .*/\1/p' "$dir/out")"
 
-run env MPINPU_WINDOWS=off MPINPU_REPORT="json:$dir/report" "$tool" info
+run env -u ASCEND_HOME_PATH -u ASCEND_TOOLKIT_HOME MPINPU_WINDOWS=off MPINPU_REPORT="json:$dir/report" "$tool" info
 same "info: exit status" 0 "$status"
 same "info: nothing on stderr" "" "$err"
 # field NAME PATTERN : info has a line of this name and text
@@ -51,9 +51,13 @@ field MPI 'Open MPI v[0-9.]+'
 field transport 'UCX [0-9.]+.*'
 field windows 'can be made.*|cannot be made: .*'
 field kernels '(base|avx2|avx512|sve)'
+field NPU 'none can be used: no CANN here: .*'
+same "info: one line about NPUs, where there is no CANN" 1 "$(sed '/^Settings$/,$d' "$dir/out" | grep -cE '^NPU|CANN|HCCL|Hccl')"
 field MPINPU_ENGINE 'auto +\(default\)'
 field MPINPU_WINDOWS 'off +\(environment\)'
 field MPINPU_REPORT "json:$dir/report +\(environment\)"
+# The columns stand one below the other, however long a value is.
+same "info: columns" 1 "$(sed -n 's/^\(  MPINPU_[A-Z0-9_]* *\)[^ ].*/\1/p' "$dir/out" | awk '{ print length($0) }' | sort -u | wc -l)"
 same "info has every setting" "$(<"$dir/names")" "$(sed -n 's/^  \(MPINPU_[A-Z_]*\) .*/\1/p' "$dir/out")"
 
 # What the ranks have in LD_PRELOAD, and mpirun has not. It is asked for a map first.
