@@ -192,7 +192,7 @@ static void comm_refusal_say(const comm_state_t *state, const char *why)
     pthread_mutex_unlock(&process.lock);
     if (first) {
         log_warn("a communicator of %d ranks is left to the host MPI: %s", state->size, why);
-    } else {
+    } else if (state->rank == 0) {
         log_info("a communicator of %d ranks is left to the host MPI: %s", state->size, why);
     }
 }
@@ -205,7 +205,7 @@ static void comm_npu_refusal_say(const comm_state_t *state, const char *why)
     if (state->rank == 0 && settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_HCCL &&
         !atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
         log_warn("a communicator of %d ranks is done by the host CPUs, not by NPUs: %s", state->size, why);
-    } else {
+    } else if (state->rank == 0) {
         log_info("a communicator of %d ranks is done by the host CPUs, not by NPUs: %s", state->size, why);
     }
 }
@@ -217,6 +217,9 @@ void comm_state_connect_npu(comm_state_t *state)
 
     state->npu_later = false;
     if ((process.vtable->comm_offers(state->engine_comm) & OFFER_NPU) == 0) {
+        comm_npu_refusal_say(state, settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_HOST
+                                        ? "MPINPU_ENGINE=host"
+                                        : "none of its ranks has one that can be used; `mpinpu info` says why");
         return;
     }
     state->handle = atomic_load_explicit(&state->comm, memory_order_relaxed);
@@ -229,6 +232,11 @@ void comm_state_connect_npu(comm_state_t *state)
     if (engine_hccl.comm_open(process.npu, &exchange, &state->npu_comm, why, sizeof why) != MPINPU_OK) {
         state->npu_comm = NULL;
         comm_npu_refusal_say(state, why);
+    } else if (state->rank == 0) {
+        log_info("a communicator of %d ranks is done by NPUs, %s, and otherwise by the host CPUs", state->size,
+                 settings_get(&process.settings, SETTING_ENGINE) == SETTING_ENGINE_HCCL
+                     ? "wherever they can (MPINPU_ENGINE=hccl)"
+                     : "where that is faster (MPINPU_HCCL_MIN_BYTES)");
     }
 }
 

@@ -98,16 +98,33 @@ static void time_text(uint64_t nanoseconds, char text[16])
     snprintf(text, 16, "%.*f %s", digits, value, units[unit]);
 }
 
+/* Three figures and a unit, "1.25 MiB"; bytes below a kibibyte as they are. */
+static void bytes_text(uint64_t bytes, char text[16])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    int unit = 0;
+
+    while (unit < 5 && value >= (unit == 0 ? 1024 : 999.5)) {
+        value /= 1024;
+        unit++;
+    }
+    int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(text, 16, "%.*f %s", digits, value, units[unit]);
+}
+
 static void columns_write(const row_t *row, FILE *out)
 {
     char time[2][16];
+    char bytes[16];
+
+    bytes_text(row->bytes[0] + row->bytes[1], bytes);
 
     for (int by = 0; by < 2; by++) {
         time_text(row->nanoseconds[by], time[by]);
     }
-    fprintf(out, " %10" PRIu64 " %15" PRIu64 " %10" PRIu64 " %10s %10" PRIu64 " %10s\n", row->calls[0] + row->calls[1],
-            row->bytes[0] + row->bytes[1], row->calls[0], row->calls[0] > 0 ? time[0] : "-", row->calls[1],
-            row->calls[1] > 0 ? time[1] : "-");
+    fprintf(out, " %10" PRIu64 " %11s %10" PRIu64 " %10s %10" PRIu64 " %10s\n", row->calls[0] + row->calls[1], bytes,
+            row->calls[0], row->calls[0] > 0 ? time[0] : "-", row->calls[1], row->calls[1] > 0 ? time[1] : "-");
 }
 
 static void row_write(const row_t *row, void *context)
@@ -148,7 +165,7 @@ void report_write(const report_t *report, const report_head_t *head, FILE *out)
         fprintf(out, "  no call of a collective that is intercepted\n");
         return;
     }
-    fprintf(out, "  %-25s %-19s %-7s %10s %15s %10s %10s %10s %10s\n", "collective", "datatype", "bytes", "calls",
+    fprintf(out, "  %-25s %-19s %-7s %10s %11s %10s %10s %10s %10s\n", "collective", "datatype", "bytes", "calls",
             "total bytes", "by engine", "in time", "by MPI", "in time");
     rows_visit(report, row_write, out);
     fprintf(out, "  %-25s %-19s %-7s", "all", "", "");

@@ -115,9 +115,11 @@ static void settings_add(info_t *info, const settings_t *settings)
     for (int s = 0; s < SETTING_COUNT; s++) {
         char text[SETTINGS_TEXT_BYTES + 16];
         settings_value_text(settings, (setting_t)s, text, sizeof text);
-        const bool given = settings->value[s].from_variable;
-        table_row(&info->table, 3,
-                  (const char *const[]){setting_row((setting_t)s)->name, text, given ? "(environment)" : "(default)"});
+        const char *origin = settings->value[s].from_variable ? "(environment)" : "(default)";
+        const bool none = text[0] == '\0';
+        table_row(
+            &info->table, 3,
+            (const char *const[]){setting_row((setting_t)s)->name, none ? "-" : text, none ? "(not set)" : origin});
     }
 }
 

@@ -50,22 +50,22 @@ Test(report_text, table)
     cr_assert_str_eq(text,
                      "mpinpu 1.2.3: the calls of rank 0 of 4\n"
                      "  engine: a \"b\"\\\n; windows: 64 MiB; set-up: 9.12 ms for 1 communicator\n"
-                     "  collective                datatype            bytes        calls     total bytes  by engine   "
+                     "  collective                datatype            bytes        calls total bytes  by engine   "
                      " in time     by MPI    "
                      "in time\n"
-                     "  allreduce                 float64             1-64             2              65          2   "
+                     "  allreduce                 float64             1-64             2        65 B          2   "
                      " 1.00 us          0    "
                      "      -\n"
-                     "  allreduce                 float64             65-1K            2            1089          1   "
+                     "  allreduce                 float64             65-1K            2    1.06 KiB          1   "
                      "  999 ns          1    "
                      "10.0 us\n"
-                     "  reduce_scatter            other               >1M              1         1048577          0   "
+                     "  reduce_scatter            other               >1M              1    1.00 MiB          0   "
                      "       -          1    "
                      " 123 ms\n"
-                     "  reduce_scatter_block      long double,int32   0                1               0          0   "
+                     "  reduce_scatter_block      long double,int32   0                1         0 B          0   "
                      "       -          1    "
                      "   0 ns\n"
-                     "  all                                                            6         1049731          3   "
+                     "  all                                                            6    1.00 MiB          3   "
                      " 2.00 us          3    "
                      " 123 ms\n"
                      "  done here:\n"
@@ -257,7 +257,7 @@ Test(report_text, modes)
     char *text = written(report_write, report);
     char *json = written(report_write_json, report);
     for (int n = 0; n < 9; n++) {
-        snprintf(expected, sizeof expected, "\n  %-25s float32             1-64    %10d %15d ", names[n], n + 1,
+        snprintf(expected, sizeof expected, "\n  %-25s float32             1-64    %10d %9d B ", names[n], n + 1,
                  4 * (n + 1));
         cr_expect_not_null(strstr(text, expected), "%s in:\n%s", expected, text);
         snprintf(expected, sizeof expected, "\"collective\": \"%s\", \"datatype\": \"float32\"", names[n]);
