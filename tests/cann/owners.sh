@@ -52,9 +52,9 @@ owners_run() {
     fi
 }
 
-# Right numbers: owners, ranks, layout, devices of each host.
+# Right numbers: owners, ranks, layout, devices of each host. That servers bring unequal numbers is warned of.
 while read -r owners ranks mode devices; do
-    owners_run "$owners" -t 120 -x MPINPU_HCCL_AFTER=0 "$ranks" "$mode" "$devices" values table sizes zeros
+    owners_run "$owners" -w -t 120 -x MPINPU_HCCL_AFTER=0 "$ranks" "$mode" "$devices" values table sizes zeros
 done <<'TABLE'
 1 2 windows 1
 2 3 windows 2
@@ -76,7 +76,7 @@ done <<'TABLE'
 TABLE
 owners_run 2 -t 120 8 windows 2 values big
 owners_run 2 -t 120 -x MPINPU_HCCL_CHUNK_BYTES=64K -x MPINPU_HCCL_DEPTH=2 6 hosts3 1 values big
-owners_run 3 -t 120 -x MPINPU_HCCL_CHUNK_BYTES=100000 -x MPINPU_HCCL_DEPTH=7 -x MPINPU_FP64=exact 7 hosts4 1,2 values big
+owners_run 3 -w -t 120 -x MPINPU_HCCL_CHUNK_BYTES=100000 -x MPINPU_HCCL_DEPTH=7 -x MPINPU_FP64=exact 7 hosts4 1,2 values big
 owners_run 2 -t 120 -x CANN_INTEGERS=saturate 4 windows 2 values table zeros
 
 # The rules leave devices out: 910A takes 2 of 3, and all ranks of the third one's go to another.
@@ -100,7 +100,7 @@ owners_run 0 -w 4 hosts2 -,0 values zeros
 first=''
 while read -r owners ranks mode devices; do
     digest=none
-    owners_run "$owners" -x MPINPU_REPRODUCIBLE=1 -t 120 "$ranks" "$mode" "$devices" bits digest &&
+    owners_run "$owners" -w -x MPINPU_REPRODUCIBLE=1 -t 120 "$ranks" "$mode" "$devices" bits digest &&
         digest=$(sed -n 's/^job-digest //p' "$job_dir/out")
     first=${first:-$digest}
     if [ "$digest" = none ] || [ "$digest" != "$first" ]; then
