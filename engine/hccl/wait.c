@@ -9,8 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-/* Polls at full speed before the CPU is offered to others, and polls between two looks at the clock. */
-enum { POLLS_BEFORE_YIELD = 200, POLLS_A_LOOK = 64 };
+/* Polls at full speed before the CPU is offered to others, polls before it is left to them (some milliseconds), and
+   polls between two looks at the clock. */
+enum { POLLS_BEFORE_YIELD = 200, POLLS_BEFORE_SLEEP = 2000, POLLS_A_LOOK = 64 };
+/* Short beside what was waited for by then. */
+static const struct timespec poll_pause = {.tv_nsec = 20000};
 /* How often the streams and the communicator are asked whether something broke. */
 static const int64_t look_ns = INT64_C(20000000);
 
@@ -75,7 +78,9 @@ static bool watch_step(const engine_t *engine, watch_t *watch)
     if (engine->config.progress != NULL) {
         engine->config.progress();
     }
-    if (++watch->polls > POLLS_BEFORE_YIELD) {
+    if (++watch->polls > POLLS_BEFORE_SLEEP) {
+        (void)nanosleep(&poll_pause, NULL);
+    } else if (watch->polls > POLLS_BEFORE_YIELD) {
         (void)sched_yield();
     }
     if (watch->polls % POLLS_A_LOOK != 0) {
