@@ -26,7 +26,7 @@ typedef struct model_product {
     uint32_t across;       /* the same where their set spans the product's groups (atlas_product_t) */
     uint32_t between;      /* of a device's network, to other servers */
     bool mesh;             /* each device of a server has a link to each other; else they form a ring */
-    uint32_t copy_launch;  /* from the issue of a copy to its start, */
+    uint32_t copy_launch;  /* from the end of a copy to the start of the next in its stream, */
     uint32_t launch;       /* and of a collective */
     uint32_t inside_step;  /* of each step of a collective inside a server, */
     uint32_t between_step; /* and between servers */
