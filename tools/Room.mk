@@ -8,4 +8,3 @@ tools_mpinpu_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS) \
 	-DBINDIR='"$(bindir)"' -DLIBDIR='"$(libdir)"' -DMPIRUN='"$(MPIRUN)"'
 tools_mpinpu_LDADD = libengine.la $(OMPI_LIBS)
 dist_man1_MANS = tools/mpinpu.1
-dist_doc_DATA += docs/settings.md

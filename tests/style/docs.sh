@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The pages name files that are there: links, and paths in backticks.
+# The pages name files that are there: links, and paths in backticks. All pages are installed.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 status=0
@@ -20,4 +20,10 @@ while read -r page; do
     done < <(grep -oE "\`(tests|bench|docs|engine|shim|transport|mpi_compat|tools|examples)/[A-Za-z0-9_./-]+\`" "$page" |
         tr -d "\`")
 done < <(find . -name .git -prune -o -path './build*' -prune -o -name '*.md' -print)
+for page in docs/*.md docs/*.svg; do
+    grep -qw -- "$page" Makefile.am || {
+        echo "Makefile.am does not install $page"
+        status=1
+    }
+done
 exit $status
