@@ -50,12 +50,28 @@ typedef struct engine_stall {
 /* What the rooms above want to hear of waits inside of collectives. Called by the thread that waits. */
 typedef struct engine_watch {
     unsigned stall_seconds; /* what is too long; 0: nothing is */
-    /* Once for such a wait, while it goes on. */
-    void (*stalled)(const engine_stall_t *stall);
+    /* Once for such a wait, while it goes on; again and again until it returns true. */
+    bool (*stalled)(const engine_stall_t *stall);
     /* Of each wait that was not short, in a collective that was run: when it began and ended, by CLOCK_MONOTONIC, and a
        rank that was waited for in the end. NULL: not wanted. */
     void (*waited)(void *owner, uint32_t rank, int64_t began_ns, int64_t ended_ns);
 } engine_watch_t;
+
+/* Whether a thread of the engine's own may move on what was started. */
+typedef enum engine_thread { ENGINE_THREAD_AUTO, ENGINE_THREAD_ON, ENGINE_THREAD_OFF } engine_thread_t;
+
+/* What came of a run of that thread's task. */
+typedef enum engine_task_state {
+    ENGINE_TASK_NONE,  /* there was nothing for this thread to do */
+    ENGINE_TASK_LEFT,  /* the program does it */
+    ENGINE_TASK_WAITS, /* for other ranks */
+    ENGINE_TASK_MOVED, /* something has come to its end */
+} engine_task_state_t;
+
+typedef struct engine_task {
+    engine_task_state_t (*run)(void);
+    bool (*any)(void); /* whether there may be something to do */
+} engine_task_t;
 
 typedef struct engine_config {
     bool enabled;         /* false: the engine takes part in agreements, to say that it is switched off */
@@ -73,6 +89,10 @@ typedef struct engine_config {
     engine_npu_t npu;
     engine_watch_t watch;
     engine_compared_t compared;
+    /* AUTO: unless ranks share CPUs. */
+    engine_thread_t thread;
+    /* Where it runs, "8-15,24"; NULL: anywhere. Lives as long as the engine. */
+    const char *thread_cpus;
     /* Where the engine puts a watch of the program's memory; NULL: there is none, and zero_copy does nothing. */
     memory_watch_place_t *memory_watch;
     /* Lets the host MPI make progress once; called from wait loops in the thread of the caller. May be NULL. */
@@ -166,6 +186,15 @@ typedef struct engine_vtable {
        before. `prepared` was made for this collective, or is NULL. NULL: the engine has only run. */
     mpinpu_status_t (*start)(engine_comm_t *comm, const collective_t *collective, const engine_prepared_t *prepared);
     mpinpu_status_t (*advance)(engine_comm_t *comm);
+
+    /* Gives the engine's thread its task: to run it, again and again, while there is something to do. Starts the
+       thread, unless config.thread says otherwise or there can be none. Once. True in `at_once`: there are CPUs free
+       for it, and it acts as soon as it is woken. */
+    void (*task_start)(engine_t *engine, const engine_task_t *task, bool *at_once);
+    /* There is something to do; `at_once`: before the thread would look by itself. Any thread. */
+    void (*task_wake)(engine_t *engine, bool at_once);
+    /* When it returns the task does not run and will not again. */
+    void (*task_stop)(engine_t *engine);
 
     /* What can be done once for a collective that is to be started again and again, with the same buffers. Local; any
        thread, while others are under way. The caller gives it back by `unprepare`, before comm_close. */

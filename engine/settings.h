@@ -21,6 +21,8 @@ typedef enum setting {
 /* What settings_get returns for the settings of type CHOICE: the place of the word in the row. */
 enum { SETTING_ENGINE_AUTO, SETTING_ENGINE_HOST, SETTING_ENGINE_HCCL, SETTING_ENGINE_OFF };
 enum { SETTING_REPORT_OFF, SETTING_REPORT_SUMMARY, SETTING_REPORT_JSON };
+enum { SETTING_PROGRESS_AUTO, SETTING_PROGRESS_ON, SETTING_PROGRESS_OFF };
+enum { SETTING_PROGRESS_CPUS_AUTO, SETTING_PROGRESS_CPUS_LIST };
 enum { SETTING_DEVICE_MAP_AUTO, SETTING_DEVICE_MAP_DEVICES };
 /* BYTES whose row has a word: that was given. */
 enum { SETTING_BYTES_AUTO = -1 };

@@ -77,6 +77,9 @@ static mpinpu_status_t process_npu_open(engine_config_t *config)
 /* Opens the engines; with process.lock held. */
 static void process_engine_open(void)
 {
+    static const engine_thread_t threads[] = {[SETTING_PROGRESS_AUTO] = ENGINE_THREAD_AUTO,
+                                              [SETTING_PROGRESS_ON] = ENGINE_THREAD_ON,
+                                              [SETTING_PROGRESS_OFF] = ENGINE_THREAD_OFF};
     engine_config_t config = {
         .enabled = settings_get(&process.settings, SETTING_ENGINE) != SETTING_ENGINE_OFF,
         .windows = settings_get(&process.settings, SETTING_WINDOWS) != 0,
@@ -89,6 +92,10 @@ static void process_engine_open(void)
         .local_ranks = process_local_ranks(),
         .local_rank = process_local_rank(),
         .times = process.report != NULL,
+        .thread = threads[settings_get(&process.settings, SETTING_PROGRESS)],
+        .thread_cpus = settings_get(&process.settings, SETTING_PROGRESS_CPUS) == SETTING_PROGRESS_CPUS_LIST
+                           ? settings_path(&process.settings, SETTING_PROGRESS_CPUS)
+                           : NULL,
         .npu = process_npu_config(),
         .compared = settings_compared(&process.settings),
         .progress = compat_progress,

@@ -108,15 +108,18 @@ void observe_set_up(MPI_Comm comm, uint64_t begin)
     }
 }
 
-void observe_stalled(const engine_stall_t *stall)
+bool observe_stalled(const engine_stall_t *stall)
 {
-    stall_say(stall);
+    if (!stall_say(stall)) {
+        return false;
+    }
     if (process.trace != NULL && stall->late > 0) {
         trace_event_t event = {.kind = TRACE_STALLED, .rank = stall->ranks[0], .begin_ns = process_clock()};
         event_comm(&event, state_comm(stall->owner));
         trace_event(process.trace, &event);
         trace_flush(process.trace);
     }
+    return true;
 }
 
 void observe_waited(void *owner, uint32_t rank, int64_t began_ns, int64_t ended_ns)

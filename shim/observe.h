@@ -36,7 +36,7 @@ void observe_ended(const observed_t *observed);
 void observe_set_up(MPI_Comm comm, uint64_t begin);
 
 /* engine_watch_t's. */
-void observe_stalled(const engine_stall_t *stall);
+bool observe_stalled(const engine_stall_t *stall);
 void observe_waited(void *owner, uint32_t rank, int64_t began_ns, int64_t ended_ns);
 
 #endif

@@ -45,9 +45,13 @@ operation_t *operation_new(const call_t *call, comm_state_t *state, const collec
     return operation;
 }
 
-static int operation_fail(const operation_t *operation, mpinpu_status_t status)
+bool operation_aside(const operation_t *operation)
 {
-    return compat_error_code(status, process.vtable->comm_failure(operation->state->engine_comm));
+    const reason_t reason = operation->begun
+                                ? operation->reason
+                                : (reason_t)atomic_load_explicit(&operation->state->reason, memory_order_acquire);
+
+    return reason == REASON_ENGINE || reason == REASON_ONE_RANK;
 }
 
 void operation_begin(operation_t *operation)
@@ -55,9 +59,8 @@ void operation_begin(operation_t *operation)
     operation->begun = true;
     operation->reason = (reason_t)atomic_load_explicit(&operation->state->reason, memory_order_acquire);
     if (operation->reason == REASON_ENGINE) {
-        mpinpu_status_t status =
+        operation->status =
             process.vtable->start(operation->state->engine_comm, &operation->collective, operation->prepared);
-        operation->code = status == MPINPU_OK ? MPI_SUCCESS : operation_fail(operation, status);
     } else if (operation->reason == REASON_ONE_RANK) {
         kernel_copy(operation->collective.dtype, operation->collective.recv, operation->collective.send,
                     operation->total);
@@ -71,7 +74,7 @@ bool operation_advance(operation_t *operation)
 {
     mpinpu_status_t status;
 
-    if (operation->code != MPI_SUCCESS || operation->reason == REASON_ONE_RANK) {
+    if (operation->status != MPINPU_OK || operation->code != MPI_SUCCESS || operation->reason == REASON_ONE_RANK) {
         return true;
     }
     if (operation->reason != REASON_ENGINE) {
@@ -81,7 +84,7 @@ bool operation_advance(operation_t *operation)
     if (status == MPINPU_IN_PROGRESS) {
         return false;
     }
-    operation->code = status == MPINPU_OK ? MPI_SUCCESS : operation_fail(operation, status);
+    operation->status = status;
     return true;
 }
 
@@ -108,6 +111,10 @@ void operation_observe(operation_t *operation)
 
 void operation_complete(operation_t *operation)
 {
+    if (operation->status != MPINPU_OK) {
+        operation->code =
+            compat_error_code(operation->status, process.vtable->comm_failure(operation->state->engine_comm));
+    }
     if (operation->device != NULL) {
         const int put = device_buffers_end(operation->device, operation->call.comm, operation->code == MPI_SUCCESS);
         operation->code = operation->code != MPI_SUCCESS ? operation->code : put;

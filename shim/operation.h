@@ -17,7 +17,8 @@ typedef struct operation {
     engine_prepared_t *prepared; /* persistent: owned */
     bool begun;
     reason_t reason;               /* once begun: who does it */
-    int code;                      /* once ended: what MPI_Wait returns */
+    mpinpu_status_t status;        /* the engine's */
+    int code;                      /* once completed: what MPI_Wait returns */
     struct persistent *persistent; /* whose it is; NULL: of one call */
     MPI_Request request;           /* what the program holds, else: a generalised request of the host MPI */
     struct coroutine *relay;       /* where neither an engine nor the host MPI can do it */
@@ -30,10 +31,13 @@ operation_t *operation_new(const call_t *call, comm_state_t *state, const collec
 /* Tells of its issue; only where process.observed. */
 void operation_observe(operation_t *operation);
 
+/* Whether beginning and advancing it takes no call of the host MPI. */
+bool operation_aside(const operation_t *operation);
+
 /* Begins, when all before it on the communicator have ended. */
 void operation_begin(operation_t *operation);
 
-/* Goes on. True: it has ended, and the code is set. */
+/* Goes on. True: it has ended. */
 bool operation_advance(operation_t *operation);
 
 /* Completes the request; the operation may be gone, or started again, on return. */

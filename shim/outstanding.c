@@ -56,6 +56,9 @@ static void issued_take(void)
         } else {
             queue->last->next = operation;
         }
+        if (queue->active == NULL) {
+            queue->active = operation;
+        }
         queue->last = operation;
         queue_list(operation->state);
     }
@@ -68,11 +71,134 @@ static void count_down(comm_state_t *state)
     atomic_fetch_sub_explicit(&process.outstanding.count, 1, memory_order_relaxed);
 }
 
-/* How many ended. */
-static int queue_advance(comm_state_t *state)
+/* Completes those that have ended. */
+static int queue_complete(comm_state_t *state)
 {
     queue_t *queue = &state->queue;
-    operation_t *operation;
+    int completed = 0;
+
+    while (queue->first != queue->active) {
+        operation_t *operation = queue->first;
+        queue->first = operation->next;
+        operation_complete(operation);
+        count_down(state);
+        completed++;
+    }
+    return completed;
+}
+
+/* What one operation of the queue has come to. */
+typedef enum queue_state { QUEUE_EMPTY, QUEUE_BLOCKED, QUEUE_WAITS, QUEUE_ENDED } queue_state_t;
+
+/* The first that has not ended goes on; `aside`: without a call of the host MPI. */
+static queue_state_t queue_advance(queue_t *queue, bool aside)
+{
+    operation_t *operation = queue->active;
+
+    if (operation == NULL) {
+        return QUEUE_EMPTY;
+    }
+    if (aside && !operation_aside(operation)) {
+        return QUEUE_BLOCKED;
+    }
+    if (!operation->begun) {
+        operation_begin(operation);
+    }
+    if (!operation_advance(operation)) {
+        return QUEUE_WAITS;
+    }
+    queue->active = operation->next;
+    return QUEUE_ENDED;
+}
+
+/* The thread's share, with the lock held: operations go on until they end; who may call MPI completes them. */
+static engine_task_state_t queues_advance(void)
+{
+    engine_task_state_t found = ENGINE_TASK_NONE;
+
+    issued_take();
+    for (comm_state_t *state = process.outstanding.listed; state != NULL; state = state->queue.next) {
+        queue_state_t last = QUEUE_EMPTY;
+        if (state->queue.setup != NULL) {
+            continue;
+        }
+        while ((last = queue_advance(&state->queue, true)) == QUEUE_ENDED) {
+            found = ENGINE_TASK_MOVED;
+        }
+        found = last == QUEUE_WAITS && found == ENGINE_TASK_NONE ? ENGINE_TASK_WAITS : found;
+    }
+    return found;
+}
+
+/* What the thread saw when it looked last. */
+static unsigned driven_seen;
+static unsigned count_seen;
+
+static unsigned outstanding_driven(void)
+{
+    return atomic_load_explicit(&process.outstanding.driven, memory_order_relaxed);
+}
+
+static unsigned outstanding_count(void)
+{
+    return atomic_load_explicit(&process.outstanding.count, memory_order_relaxed);
+}
+
+static _Thread_local bool aside;
+
+bool outstanding_aside(void)
+{
+    return aside;
+}
+
+/* Calls no MPI function. */
+static engine_task_state_t task_run(void)
+{
+    const unsigned driven = outstanding_driven();
+    engine_task_state_t state = ENGINE_TASK_LEFT;
+
+    aside = true;
+    count_seen = outstanding_count();
+    if (count_seen == 0) {
+        state = ENGINE_TASK_NONE;
+    } else if (driven == driven_seen && outstanding_enter()) {
+        atomic_store_explicit(&process.outstanding.tasked, true, memory_order_relaxed);
+        state = queues_advance();
+        atomic_store_explicit(&process.outstanding.tasked, false, memory_order_relaxed);
+        outstanding_exit();
+    }
+    driven_seen = driven;
+    return state;
+}
+
+/* Nothing is completed and made up for by a new one without being driven. */
+static bool task_any(void)
+{
+    return outstanding_count() != count_seen || outstanding_driven() != driven_seen;
+}
+
+/* Lets the thread look, if it rests. */
+static void task_wake(void)
+{
+    if (atomic_load_explicit(&process.outstanding.task, memory_order_acquire)) {
+        process.vtable->task_wake(process.engine, false);
+    }
+}
+
+/* With the lock held. */
+static void task_start(void)
+{
+    const engine_task_t task = {.run = task_run, .any = task_any};
+
+    process.vtable->task_start(process.engine, &task, &process.outstanding.at_once);
+    /* Release: the engine and what it said are visible to who sees this. */
+    atomic_store_explicit(&process.outstanding.task, true, memory_order_release);
+}
+
+/* How many ended. */
+static int queue_drive(comm_state_t *state)
+{
+    queue_t *queue = &state->queue;
     int ended = 0;
 
     if (queue->setup != NULL) {
@@ -83,23 +209,18 @@ static int queue_advance(comm_state_t *state)
         count_down(state);
         ended++;
     }
-    while ((operation = queue->first) != NULL) {
-        if (!operation->begun) {
-            operation_begin(operation);
-        }
-        if (!operation_advance(operation)) {
-            break;
-        }
-        queue->first = operation->next;
-        operation_complete(operation);
-        count_down(state);
-        ended++;
+    do {
+        ended += queue_complete(state);
+    } while (queue_advance(queue, false) == QUEUE_ENDED);
+    if (!atomic_load_explicit(&process.outstanding.task, memory_order_relaxed) &&
+        atomic_load_explicit(&state->reason, memory_order_relaxed) == REASON_ENGINE) {
+        task_start();
     }
     return ended;
 }
 
 /* With the lock held. */
-static int queues_advance(void)
+static int queues_drive(void)
 {
     comm_state_t **link = &process.outstanding.listed;
     int ended = 0;
@@ -107,7 +228,7 @@ static int queues_advance(void)
     issued_take();
     while (*link != NULL) {
         comm_state_t *state = *link;
-        ended += queue_advance(state);
+        ended += queue_drive(state);
         if (state->queue.first != NULL || state->queue.setup != NULL) {
             link = &state->queue.next;
             continue;
@@ -121,14 +242,46 @@ static int queues_advance(void)
     return ended;
 }
 
-/* The host MPI calls this. */
-static int outstanding_progress(void)
+/* The program's share. */
+static int outstanding_drive(void)
 {
     int ended = 0;
 
-    if (atomic_load_explicit(&process.outstanding.count, memory_order_relaxed) != 0 && outstanding_enter()) {
-        ended = queues_advance();
+    if (outstanding_enter()) {
+        ended = queues_drive();
         outstanding_exit();
+    } else if (atomic_load_explicit(&process.outstanding.tasked, memory_order_relaxed)) {
+        /* Perhaps on this very CPU. */
+        (void)sched_yield();
+    }
+    return ended;
+}
+
+/* After a large one was issued: was that to wait for it, or to do something else meanwhile? */
+static void computes_learn(void)
+{
+    const uint64_t compute_least = 20000; /* ns */
+    const uint64_t issued_at = atomic_load_explicit(&process.outstanding.issued_at, memory_order_relaxed);
+
+    if (issued_at != 0) {
+        atomic_store_explicit(&process.outstanding.issued_at, 0, memory_order_relaxed);
+        atomic_store_explicit(&process.outstanding.computes, process_clock() - issued_at > compute_least,
+                              memory_order_relaxed);
+    }
+}
+
+/* The host MPI calls this. */
+static int outstanding_progress(void)
+{
+    if (outstanding_count() == 0) {
+        return 0;
+    }
+    computes_learn();
+    /* A lost count does no harm, so no locked addition. */
+    atomic_store_explicit(&process.outstanding.driven, outstanding_driven() + 1, memory_order_relaxed);
+    const int ended = outstanding_drive();
+    if (outstanding_count() != 0) {
+        task_wake(); /* it may rest for want of what only MPI can do */
     }
     return ended;
 }
@@ -165,8 +318,24 @@ bool outstanding_set_up(comm_state_t *state, MPI_Comm comm)
     return true;
 }
 
+/* Whether the thread with a CPU of its own is to begin what was issued, since this one is about to compute. */
+static bool outstanding_hand_over(size_t bytes)
+{
+    const size_t large = (size_t)64 << 10;
+
+    if (bytes < large || !atomic_load_explicit(&process.outstanding.task, memory_order_acquire) ||
+        !process.outstanding.at_once) {
+        return false;
+    }
+    atomic_store_explicit(&process.outstanding.issued_at, process_clock(), memory_order_relaxed);
+    return atomic_load_explicit(&process.outstanding.computes, memory_order_relaxed);
+}
+
 void outstanding_issue(operation_t *operation)
 {
+    /* Once issued it may be gone. */
+    const size_t bytes = operation->total * dtype_size(operation->collective.dtype);
+
     if (process.observed) {
         operation_observe(operation);
     }
@@ -177,7 +346,14 @@ void outstanding_issue(operation_t *operation)
     while (!atomic_compare_exchange_weak_explicit(&process.outstanding.issued, &operation->next, operation,
                                                   memory_order_release, memory_order_relaxed)) {
     }
-    (void)outstanding_progress();
+    if (outstanding_hand_over(bytes)) {
+        process.vtable->task_wake(process.engine, true);
+    } else {
+        (void)outstanding_drive();
+        if (outstanding_count() != 0) {
+            task_wake();
+        }
+    }
 }
 
 void outstanding_settle(comm_state_t *state)

@@ -16,6 +16,9 @@ bool outstanding_set_up(comm_state_t *state, MPI_Comm comm);
 /* Puts an operation behind the others of its communicator, and lets it go as far as it can. Any thread. */
 void outstanding_issue(operation_t *operation);
 
+/* Whether the thread is the engine's own, which may not call MPI. */
+bool outstanding_aside(void);
+
 /* Waits until the communicator is set up and nothing is outstanding on it, for a blocking collective comes after all
    that was issued before. */
 void outstanding_settle(comm_state_t *state);

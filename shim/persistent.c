@@ -271,6 +271,7 @@ static int persistent_start(persistent_t *persistent, MPI_Request *request)
     }
     operation->begun = false;
     operation->code = MPI_SUCCESS;
+    operation->status = MPINPU_OK;
     operation->issued = process.observed ? process_clock() : 0;
     persistents_lock();
     persistent->active = true;

@@ -106,6 +106,9 @@ static int process_end(MPI_Comm comm, int keyval, void *value, void *extra)
     (void)value;
     (void)extra;
     atomic_store_explicit(&process.phase, PROCESS_ENDED, memory_order_release);
+    if (process.engine != NULL) {
+        process.vtable->task_stop(process.engine);
+    }
     process_report(); /* where the first call came too late for the other hook */
     observe_close();
     comm_states_close();

@@ -16,8 +16,9 @@
 /* Nonblocking collectives of a communicator, in the order of their issue. Of outstanding.c, under its lock but where it
    says otherwise. */
 typedef struct queue {
-    _Atomic unsigned count; /* issued and not ended; release when ended, acquire when read: relaxed by who issues */
-    struct operation *first;
+    _Atomic unsigned count;   /* issued and not ended; release when ended, acquire when read: relaxed by who issues */
+    struct operation *first;  /* not completed */
+    struct operation *active; /* not ended; NULL: those that are left are to be completed */
     struct operation *last;
     struct coroutine *setup; /* under way; NULL: ended, or made by a blocking call */
     MPI_Request tags;        /* that its messages have */
@@ -68,6 +69,12 @@ typedef struct outstanding {
     _Atomic bool entered;               /* the lock: acquire when taken, release when left */
     _Atomic(struct operation *) issued; /* not yet in their queues, the latest first; release and acquire */
     comm_state_t *listed;               /* what has something to do */
+    _Atomic bool task;                  /* the engine's thread was given its task; release and acquire */
+    bool at_once;                       /* and has CPUs of its own; before task */
+    _Atomic bool computes;              /* the program does something else after it has issued a large one; relaxed */
+    _Atomic uint64_t issued_at;         /* when the last of these was, until somebody drives it; relaxed */
+    _Atomic unsigned driven;            /* goes up each time the program drives what is outstanding; relaxed */
+    _Atomic bool tasked;                /* the thread is inside the lock; relaxed: who meets it yields */
 } outstanding_t;
 
 /* What world.c keeps of the process: set in MPI_Init, read after. */

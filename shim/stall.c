@@ -5,6 +5,7 @@
 
 #include "mpi_compat/exchange.h"
 #include "mpi_compat/progress.h"
+#include "shim/outstanding.h"
 #include "transport/log.h"
 
 #include <inttypes.h>
@@ -69,7 +70,7 @@ static void late_text(const engine_stall_t *stall, const comm_state_t *state, ch
     }
 }
 
-void stall_say(const engine_stall_t *stall)
+bool stall_say(const engine_stall_t *stall)
 {
     const comm_state_t *state = stall->owner;
     const collective_t *collective = stall->collective;
@@ -78,8 +79,11 @@ void stall_say(const engine_stall_t *stall)
     char since[SINCE_BYTES];
     char late[320] = "";
 
+    if (outstanding_aside()) {
+        return false; /* the names are MPI's, and the program computes: it does not wait */
+    }
     if (stall->late == 0) {
-        return; /* it has just come to its end */
+        return true; /* it has just come to its end */
     }
     if (state != NULL) {
         comm_quoted_text(atomic_load_explicit(&state->comm, memory_order_relaxed), name, sizeof name);
@@ -92,6 +96,7 @@ void stall_say(const engine_stall_t *stall)
                     : collective_kind_name(collective->kind),
              collective_total(collective, stall->size), dtype_name(collective->dtype), op_name(collective->op), name,
              stall->size, stall->rank, stall->place, since, late);
+    return true;
 }
 
 /* What the thread is setting up. */

@@ -10,7 +10,7 @@
 bool comm_name_text(MPI_Comm comm, char *text, size_t bytes);
 
 /* Of a collective under way: engine_watch_t's. */
-void stall_say(const engine_stall_t *stall);
+bool stall_say(const engine_stall_t *stall);
 
 /* Between these the calling thread sets a communicator up: what it waits for is the host MPI's, which calls back here
    while it waits. */

@@ -47,11 +47,14 @@ struct transport_peer {
 };
 
 typedef struct keeper {
-    bool running;
-    bool stop; /* under the mutex */
-    pthread_mutex_t mutex;
-    pthread_cond_t wake;
+    bool running; /* under the mutex, but for who ends it */
     pthread_t thread;
+    transport_task_t task; /* written before the bell rings, once; run NULL: none */
+    /* Goes up with each ring; a futex, so that a signal handler that calls exit finds no lock held. Release and
+       acquire. */
+    _Atomic uint32_t bell;
+    atomic_bool stop;    /* relaxed: before the bell rings */
+    atomic_bool resting; /* the task is not run until the bell rings; ordered by fences */
 } keeper_t;
 
 struct transport {
@@ -74,7 +77,7 @@ struct transport {
     char failure[REASON_BYTES]; /* the first, */
     atomic_bool failure_kept;   /* and whether it is there: release when set, acquire when read */
     bool threads;               /* UCX lets several threads in at once */
-    atomic_bool kept;           /* a message was started: the keeper has been made, or there will be none */
+    atomic_bool kept;           /* a message was started: the keeper runs, or there will be none */
     atomic_uint driven;         /* goes up with each progress made by others than the keeper */
     keeper_t keeper;
 };
@@ -121,7 +124,7 @@ void transport_messages_drop(transport_t *transport);
 /* Monotonic time, seconds. */
 double transport_now(void);
 
-/* Starts the thread that progresses messages while nobody else does; once. Any thread. */
+/* From the first message on: starts the thread that progresses messages while nobody else does. Any thread. */
 void transport_keeper_start(transport_t *transport);
 
 /* Ends it, if it runs. */

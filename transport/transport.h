@@ -104,6 +104,35 @@ const char *transport_failure(const transport_t *transport);
    it too when nobody has for some 20 ms, so that peers are served while the program is elsewhere. */
 unsigned transport_progress(transport_t *transport);
 
+/* What came of a run of the task. */
+typedef enum transport_task_state {
+    TRANSPORT_TASK_NONE,  /* there was nothing for this thread to do */
+    TRANSPORT_TASK_LEFT,  /* somebody else does it */
+    TRANSPORT_TASK_WAITS, /* for other processes */
+    TRANSPORT_TASK_MOVED, /* something has come to its end */
+} transport_task_state_t;
+
+/* What the thread of the transport's own does besides: it calls run again and again, at intervals that follow from what
+   run returns, from some 50 us to 4 ms; and rests where there is nothing to do. */
+typedef struct transport_task {
+    void *context;
+    void (*begin)(void *context); /* called once, by the thread, before the first run */
+    transport_task_state_t (*run)(void *context);
+    bool (*any)(void *context); /* whether there may be something to do */
+    bool polls;                 /* a CPU is free for it: it polls for short times */
+} transport_task_t;
+
+/* Gives the thread its task, and starts it if it does not run; once. All signals are blocked in it, and it ends with
+   the process or by transport_task_stop. False: it cannot be. Any thread. */
+bool transport_task_start(transport_t *transport, const transport_task_t *task);
+
+/* There is something to do: lets the thread look, at once or, unless it rests, when it would next. Any thread. */
+void transport_task_wake(transport_t *transport, bool at_once);
+
+/* Ends the thread; when it returns the task does not run and will not again. Messages are then moved by nobody but who
+   calls transport_progress. */
+void transport_task_stop(transport_t *transport);
+
 /* Writes what was found, a line each ("UCX 1.13.1", transports and devices, memory domain of the window): for `mpinpu
  * info`. */
 void transport_describe(transport_t *transport, void (*line)(void *context, const char *text), void *context);

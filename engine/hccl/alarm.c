@@ -126,7 +126,7 @@ static void wait_say(const engine_comm_t *comm, int64_t waited)
         stall.late++;
     }
     if (stall.late > 0) {
-        comm->engine->config.watch.stalled(&stall);
+        (void)comm->engine->config.watch.stalled(&stall); /* never in the engine's thread */
     }
 }
 

@@ -15,5 +15,6 @@ engine_host_sources = \
 	engine/host/scratch.c engine/host/words.c \
 	engine/host/stall.c engine/host/stall.h \
 	engine/host/stream.c engine/host/stream.h \
+	engine/host/task.c \
 	engine/host/tiny.c engine/host/tiny.h \
 	engine/host/wait.c engine/host/wait.h

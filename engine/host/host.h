@@ -34,6 +34,8 @@ struct engine {
     _Atomic uint32_t comm_ids;       /* given out so far; relaxed, only the number itself matters */
     _Atomic bool window_warned;      /* relaxed: said once, twice in a race */
     bool crowded;                    /* more ranks on this host than CPUs */
+    engine_task_t task;              /* task.c: of its thread, */
+    _Atomic bool task_runs;          /* if that runs; relaxed: a wake too few in a race with the start */
     unsigned eager_polls;            /* polls at full speed, then with a pause, */
     unsigned spin_polls;             /* then with progress of everything else */
 };
@@ -104,6 +106,11 @@ static inline bool host_raw(const engine_t *engine, dtype_t dtype)
 {
     return engine->config.reproducible || dtype == DTYPE_F16 || dtype == DTYPE_BF16;
 }
+
+/* task.c */
+void host_task_start(engine_t *engine, const engine_task_t *task, bool *at_once);
+void host_task_wake(engine_t *engine, bool at_once);
+void host_task_stop(engine_t *engine);
 
 /* words.c */
 /* Of whom words are. */

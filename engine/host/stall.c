@@ -163,7 +163,7 @@ static void look_ask(const look_t *look)
 }
 
 /* The ranks that have not answered; where all have, those that are waited for. */
-static void look_say(const look_t *look)
+static bool look_say(const look_t *look)
 {
     const engine_comm_t *comm = look->comm;
     const host_stall_t *asked = comm->stall;
@@ -187,7 +187,7 @@ static void look_say(const look_t *look)
     if (stall.late == 0) {
         stall.late = look_awaited(look, stall.ranks, ENGINE_LATE_NAMED);
     }
-    comm->engine->config.watch.stalled(&stall);
+    return comm->engine->config.watch.stalled(&stall);
 }
 
 void stall_look(engine_comm_t *comm, wait_t *wait, stall_awaits_t *awaits, const void *waiter)
@@ -216,8 +216,7 @@ void stall_look(engine_comm_t *comm, wait_t *wait, stall_awaits_t *awaits, const
     look_ask(&look);
     const int64_t answers = patience / ANSWERS_PART < answers_most_ns ? patience / ANSWERS_PART : answers_most_ns;
     if (waited >= patience + answers) {
-        wait->said = true;
-        look_say(&look);
+        wait->said = look_say(&look);
     }
 }
 
