@@ -93,7 +93,7 @@ static void process_engine_open(void)
         .local_rank = process_local_rank(),
         .times = process.report != NULL,
         .thread = threads[settings_get(&process.settings, SETTING_PROGRESS)],
-        .thread_cpus = settings_get(&process.settings, SETTING_PROGRESS_CPUS) == SETTING_PROGRESS_CPUS_LIST
+        .thread_cpus = settings_get(&process.settings, SETTING_PROGRESS_CPUS) == SETTING_PROGRESS_CPUS_RANGES
                            ? settings_path(&process.settings, SETTING_PROGRESS_CPUS)
                            : NULL,
         .npu = process_npu_config(),
