@@ -7,12 +7,22 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { RANKS_MAX = 9, HALF_BYTES = 48 * 1024, GUARD = 4096 /* a page: buffers begin with one */, GUARD_BYTE = 0xa5 };
+
+/* A second thread of a rank, which has every other turn in what the rank started. */
+typedef struct aide {
+    pthread_t thread;
+    engine_comm_t *comm; /* NULL: it is to end */
+    mpinpu_status_t status;
+    sem_t turn;
+    sem_t done;
+} aide_t;
 
 /* What all ranks do in one test: the same series of collectives. */
 typedef struct job {
@@ -21,6 +31,7 @@ typedef struct job {
     bool raw;
     engine_t engine;
     engine_comm_t comms[RANKS_MAX];
+    aide_t aides[RANKS_MAX];
     unsigned char *windows[RANKS_MAX];
     char failure[RANKS_MAX][256];
     unsigned seed;
@@ -145,8 +156,30 @@ static size_t shape_before(const shape_t *shape, uint32_t rank)
     return shape_whole(shape->kind) ? 0 : before;
 }
 
-/* Every third one as a nonblocking caller does it, every sixth as a persistent one. */
-static mpinpu_status_t collective_run(engine_comm_t *comm, const collective_t *collective, unsigned c)
+static void *aide_play(void *argument)
+{
+    aide_t *aide = argument;
+
+    for (;;) {
+        (void)sem_wait(&aide->turn);
+        if (aide->comm == NULL) {
+            return NULL;
+        }
+        aide->status = host_advance(aide->comm);
+        (void)sem_post(&aide->done);
+    }
+}
+
+static mpinpu_status_t aide_advance(aide_t *aide, engine_comm_t *comm)
+{
+    aide->comm = comm;
+    (void)sem_post(&aide->turn);
+    (void)sem_wait(&aide->done);
+    return aide->status;
+}
+
+/* Every third one as a nonblocking caller does it, by two threads in turns, every sixth as a persistent one. */
+static mpinpu_status_t collective_run(engine_comm_t *comm, aide_t *aide, const collective_t *collective, unsigned c)
 {
     if (c % 3 != 0) {
         return host_run(comm, collective);
@@ -156,7 +189,11 @@ static mpinpu_status_t collective_run(engine_comm_t *comm, const collective_t *c
     if (status == MPINPU_OK) {
         status = host_start(comm, collective, prepared);
     }
-    while (status == MPINPU_OK && (status = host_advance(comm)) == MPINPU_IN_PROGRESS) {
+    for (unsigned turn = c / 3; status == MPINPU_OK; turn++) {
+        status = turn % 2 == 0 ? host_advance(comm) : aide_advance(aide, comm);
+        if (status != MPINPU_IN_PROGRESS) {
+            break;
+        }
         status = MPINPU_OK;
         sched_yield();
     }
@@ -205,7 +242,7 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
     }
     collective.send = shape.in_place ? recv : input;
     collective.recv = recv;
-    mpinpu_status_t status = collective_run(&job->comms[rank], &collective, c);
+    mpinpu_status_t status = collective_run(&job->comms[rank], &job->aides[rank], &collective, c);
     const char *wrong = status != MPINPU_OK ? status_name(status) : guards_check(memory, recv_bytes);
     for (size_t i = 0; wrong == NULL && i < received; i++) {
         const int32_t expected =
@@ -234,7 +271,13 @@ static void collective_play(job_t *job, uint32_t rank, unsigned c, char *failure
 static void *rank_play(void *argument)
 {
     player_t *player = argument;
+    aide_t *aide = &player->job->aides[player->rank];
 
+    if (sem_init(&aide->turn, 0, 0) != 0 || sem_init(&aide->done, 0, 0) != 0 ||
+        pthread_create(&aide->thread, NULL, aide_play, aide) != 0) {
+        fprintf(stderr, "no second thread for a rank\n");
+        exit(1);
+    }
     /* A rank goes on after a failure, or the others would wait for it. */
     for (unsigned c = 0; c < SERIES; c++) {
         char failure[256] = "";
@@ -243,6 +286,11 @@ static void *rank_play(void *argument)
             memcpy(player->job->failure[player->rank], failure, sizeof failure);
         }
     }
+    aide->comm = NULL;
+    (void)sem_post(&aide->turn);
+    (void)pthread_join(aide->thread, NULL);
+    (void)sem_destroy(&aide->turn);
+    (void)sem_destroy(&aide->done);
     return NULL;
 }
 
