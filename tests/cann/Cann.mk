@@ -60,6 +60,14 @@ tests/cann/buffers: tests/cann/buffers.c $(job_shared)
 	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -I$(srcdir) -pthread -o $@ \
 		$(srcdir)/tests/cann/buffers.c $(srcdir)/tests/jobs/job.c $(srcdir)/tests/jobs/device.c -ldl
 
+check_SCRIPTS += tests/cann/places
+TESTS += tests/cann/places.sh
+EXTRA_DIST += tests/cann/places.sh tests/cann/places.c
+CLEANFILES += tests/cann/places
+tests/cann/places: tests/cann/places.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ \
+		$(srcdir)/tests/cann/places.c -ldl
+
 # What the scripts need to know of configure.
 tests/cann/cann.env: config.status
 	$(AM_V_GEN)$(MKDIR_P) tests/cann && \
