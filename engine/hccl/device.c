@@ -99,15 +99,13 @@ static mpinpu_status_t context_open(engine_t *engine)
 {
     const cann_t *cann = &engine->cann;
     hccl_device_t *npu = &engine->npu;
-    mpinpu_status_t status = MPINPU_OK;
 
     if (npu->context != NULL) {
         return MPINPU_OK;
     }
-    if (!engine->device_given) {
-        status = hccl_acl_check(engine, "aclrtSetDevice", cann->aclrtSetDevice(engine->device));
-        npu->set = status == MPINPU_OK;
-    }
+    /* One that the application has set, too: it may reset it before we end, and CANN counts. */
+    mpinpu_status_t status = hccl_acl_check(engine, "aclrtSetDevice", cann->aclrtSetDevice(engine->device));
+    npu->set = status == MPINPU_OK;
     if (status == MPINPU_OK) {
         status = hccl_acl_check(engine, "aclrtGetCurrentContext", cann->aclrtGetCurrentContext(&npu->context));
     }

@@ -53,7 +53,7 @@ typedef struct hccl_slot {
 
 /* The device while it is in use. Under the engine's lock. */
 typedef struct hccl_device {
-    bool set;             /* by us, to be reset */
+    bool set;             /* by us, maybe for the second time: to be reset */
     aclrtContext context; /* all calls of the engine are made under it; NULL: none yet */
     bool open;            /* streams, events and memory are there */
     aclrtStream streams[HCCL_STAGE_COUNT];

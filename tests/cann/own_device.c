@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that chooses its NPU itself: own_device DEVICE... : rank r sets the r-th before its first collective;
-   checks the numbers, and that the device is still set behind them. */
+   checks the numbers, and that the device is still set behind them. It is
+   reset before MPI_Finalize on even ranks, behind it on odd ones. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -61,7 +62,12 @@ int main(int argc, char **argv)
         printf("rank %d: %d wrong numbers; device %d, code %d, set was %d\n", rank, wrong, device, code, own);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    if (rank % 2 == 0) {
+        ((set_t)symbol(library, "aclrtResetDevice"))(own);
+    }
     MPI_Finalize();
-    ((set_t)symbol(library, "aclrtResetDevice"))(own);
+    if (rank % 2 != 0) {
+        ((set_t)symbol(library, "aclrtResetDevice"))(own);
+    }
     return 0;
 }

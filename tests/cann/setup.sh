@@ -175,7 +175,8 @@ for list in 5 3,6; do
     job "ASCEND_RT_VISIBLE_DEVICES=$list" HCCL_IF_BASE_PORT=61500 ASCEND_RT_VISIBLE_DEVICES=$list
     npus "ASCEND_RT_VISIBLE_DEVICES=$list" some
 done
-program=("$PWD/tests/cann/own_device")
+job "who serves" HCCL_IF_BASE_PORT=61500 MPINPU_LOG=info
+says "who serves" 1 '^mpinpu\[0\]: a communicator of 2 ranks is done by NPUs, wherever they can'
 for own in "6 2" "0 1"; do
     # shellcheck disable=SC2206 # words
     program=("$PWD/tests/cann/own_device" $own)
