@@ -77,7 +77,7 @@ job() {
     done
     rm -f "$CANN_LEAKS"
     job_mode_arguments "${mode:-hosts2}"
-    job_mpirun -w "$label" -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_AFTER=0 "${options[@]}" -np "${ranks:-4}" \
+    job_mpirun -w ${counts:+"$counts"} "$label" -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_AFTER=0 "${options[@]}" -np "${ranks:-4}" \
         ${job_wrapper[@]+"${job_wrapper[@]}"} "$as_server" "${devices:-2}" "${program[@]}"
 }
 program=("$job_programs/values" zeros)
@@ -175,7 +175,8 @@ for list in 5 3,6; do
     job "ASCEND_RT_VISIBLE_DEVICES=$list" HCCL_IF_BASE_PORT=61500 ASCEND_RT_VISIBLE_DEVICES=$list
     npus "ASCEND_RT_VISIBLE_DEVICES=$list" some
 done
-job "who serves" HCCL_IF_BASE_PORT=61500 MPINPU_LOG=info
+program=("$PWD/tests/cann/own_device" 0 1)
+counts=-n job "who serves" HCCL_IF_BASE_PORT=61500 MPINPU_LOG=info
 says "who serves" 1 '^mpinpu\[0\]: a communicator of 2 ranks is done by NPUs, wherever they can'
 for own in "6 2" "0 1"; do
     # shellcheck disable=SC2206 # words
