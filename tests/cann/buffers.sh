@@ -9,6 +9,7 @@ job_needs_library
 
 export CANN_LEAKS=$job_dir/leaks CANN_SERVER="server$$" CANN_DELAY=20
 unset ASCEND_RT_VISIBLE_DEVICES "${!HCCL_@}"
+export HCCL_IF_BASE_PORT=61000 # ports that the kernel gives to nobody, of which nothing is said
 npu="engine on NPUs: hccl"
 
 # buffers_run CANN ENGINE PLACES [options of job_run] RANKS MODE PROGRAM ARGUMENT...
