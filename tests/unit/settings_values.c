@@ -75,7 +75,6 @@ static const struct value_case {
     {SETTING_HCCL_CHUNK_BYTES, "MPINPU_HCCL_CHUNK_BYTES=4M", 4194304, "4M"},
     {SETTING_HCCL_DEPTH, "MPINPU_HCCL_DEPTH=3", 3, "3"},
     {SETTING_TRACE, "MPINPU_TRACE=/tmp/a trace", 0, "/tmp/a trace"},
-    {SETTING_TRACE, "MPINPU_TRACE=", 0, ""},
     {SETTING_STALL_S, "MPINPU_STALL_S=0", 0, "0"},
     {SETTING_FP64, "MPINPU_FP64=auto", SETTING_FP64_AUTO, "auto"},
     {SETTING_FP64, "MPINPU_FP64=exact", SETTING_FP64_EXACT, "exact"},
