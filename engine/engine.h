@@ -110,7 +110,8 @@ typedef struct engine_exchange {
     int rank;
     int size;
     void *context;
-    void *owner; /* given back where config.watch is told of the communicator */
+    void *owner;                      /* given back where config.watch is told of the communicator, */
+    const struct engine_watch *watch; /* or what is told instead: copied; NULL: config.watch */
     mpinpu_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
     /* MPINPU_OK where every rank came with that, else a status that some rank came with, the same on all. Takes no
        memory, so that a rank without any can still say so. */

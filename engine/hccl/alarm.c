@@ -87,16 +87,26 @@ void hccl_alarm_raise(engine_comm_t *comm, uint32_t rank, mpinpu_status_t status
     }
 }
 
-/* Tells the listeners that this rank has come and waits. */
+/* Tells the listeners, and those for which it drives the device, that this rank has come and waits. */
 static void wait_tell(engine_comm_t *comm)
 {
     const engine_exchange_t *exchange = &comm->exchange;
+    const owners_t *owners = &comm->owners;
     const word_t word = {.kind = WORD_WAITS, .rank = comm->rank, .use = comm->uses};
 
+    if (comm->told == comm->uses) {
+        return;
+    }
+    comm->told = comm->uses;
     waits_keep(comm, comm->rank, comm->uses);
     for (uint32_t p = 0; p < LISTENERS && p < comm->nowners && exchange->word_send != NULL; p++) {
         if (p != comm->place) {
-            exchange->word_send(exchange->words, comm->owners.order[p], &word);
+            exchange->word_send(exchange->words, owners->order[p], &word);
+        }
+    }
+    for (uint32_t i = owners->first[comm->place] + 1; i < owners->first[comm->place + 1]; i++) {
+        if (exchange->word_send != NULL) {
+            exchange->word_send(exchange->words, owners->grouped[i], &word);
         }
     }
 }
@@ -137,13 +147,55 @@ void hccl_alarm_wait(engine_comm_t *comm, int64_t waited)
     if (patience == 0 || waited < patience) {
         return;
     }
-    if (comm->told != comm->uses) {
-        comm->told = comm->uses;
-        wait_tell(comm);
-    }
+    wait_tell(comm);
     if (comm->said != comm->uses && comm->place < LISTENERS &&
         waited >= patience + (patience / LISTEN_PART < listen_ns ? patience / LISTEN_PART : listen_ns)) {
         comm->said = comm->uses;
         wait_say(comm, waited);
     }
+}
+
+/* A rank has waited in its group, whose numbers the stall has. An owner speaks for those that it lacks, and tells the
+   listeners that it has come, so that they name nobody of the group. */
+static bool group_stalled(const engine_stall_t *group)
+{
+    engine_comm_t *comm = group->owner;
+    const owners_t *owners = &comm->owners;
+    engine_stall_t stall = *group;
+
+    if (comm->owner) {
+        wait_tell(comm);
+    } else if (hccl_alarm_hear(comm) != MPINPU_OK || comm->waits[owners->order[comm->place]] == comm->uses) {
+        return true; /* the owner waits too: for others */
+    }
+    if (comm->said == comm->uses) {
+        return true;
+    }
+    comm->said = comm->uses;
+    stall.owner = comm->exchange.owner;
+    stall.collective = comm->whole;
+    stall.place = " on the NPUs";
+    stall.rank = comm->rank;
+    stall.size = comm->size;
+    for (uint32_t i = 0; i < stall.late && i < ENGINE_LATE_NAMED; i++) {
+        stall.ranks[i] = owners->grouped[owners->first[comm->place] + group->ranks[i]];
+    }
+    return comm->engine->config.watch.stalled(&stall);
+}
+
+static void group_waited(void *owner, uint32_t rank, int64_t began_ns, int64_t ended_ns)
+{
+    const engine_comm_t *comm = owner;
+
+    comm->engine->config.watch.waited(comm->exchange.owner,
+                                      comm->owners.grouped[comm->owners.first[comm->place] + rank], began_ns, ended_ns);
+}
+
+void hccl_alarm_watch(engine_comm_t *comm, engine_watch_t *watch, engine_exchange_t *part)
+{
+    *watch = comm->engine->config.watch;
+    watch->stalled = group_stalled;
+    watch->waited = watch->waited != NULL ? group_waited : NULL;
+    part->watch = watch;
+    part->owner = comm;
 }

@@ -295,6 +295,9 @@ mpinpu_status_t hccl_alarm_hear(engine_comm_t *comm);
    first of them names those that have not come. */
 void hccl_alarm_wait(engine_comm_t *comm, int64_t waited);
 
+/* Puts into the exchange of the group that its ranks' waits for each other are told as those of the communicator. */
+void hccl_alarm_watch(engine_comm_t *comm, engine_watch_t *watch, engine_exchange_t *part);
+
 /* --- wire.c --- */
 
 /* The vendor's numbers of what goes over the wire: int8, int16, int32, int64, float16, bfloat16, float32, float64 and

@@ -66,6 +66,7 @@ mpinpu_status_t hccl_share_open(engine_comm_t *comm, char *why, size_t why_bytes
 {
     const engine_exchange_t *exchange = &comm->exchange;
     engine_exchange_t part;
+    engine_watch_t watch;
     char reason[HCCL_WHY_BYTES] = "";
 
     if (comm->nowners == comm->size || comm->share != NULL) {
@@ -78,6 +79,7 @@ mpinpu_status_t hccl_share_open(engine_comm_t *comm, char *why, size_t why_bytes
         return status;
     }
     if (part.size > 1) {
+        hccl_alarm_watch(comm, &watch, &part);
         status = engine_host.comm_open(exchange->host, &part, &comm->share, reason, sizeof reason);
     }
     exchange->join(&part);

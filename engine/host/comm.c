@@ -7,16 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static engine_comm_t *comm_allocate(engine_t *engine, uint32_t rank, uint32_t size, void *owner)
+static engine_comm_t *comm_allocate(engine_t *engine, const engine_exchange_t *exchange)
 {
+    const uint32_t size = (uint32_t)exchange->size;
     engine_comm_t *comm = calloc(1, sizeof *comm);
 
     if (comm == NULL) {
         return NULL;
     }
     comm->engine = engine;
-    comm->owner = owner;
-    comm->rank = rank;
+    comm->owner = exchange->owner;
+    comm->watch = exchange->watch != NULL ? *exchange->watch : engine->config.watch;
+    comm->rank = (uint32_t)exchange->rank;
     comm->size = size;
     comm->ranks = calloc(size, sizeof *comm->ranks);
     comm->host_of = calloc(size, sizeof *comm->host_of);
@@ -34,7 +36,7 @@ mpinpu_status_t host_comm_open(engine_t *engine, const engine_exchange_t *exchan
 {
     hello_t mine;
     hello_t *hellos = malloc((size_t)exchange->size * sizeof *hellos);
-    engine_comm_t *made = comm_allocate(engine, (uint32_t)exchange->rank, (uint32_t)exchange->size, exchange->owner);
+    engine_comm_t *made = comm_allocate(engine, exchange);
     verdict_t *verdicts = malloc((size_t)exchange->size * sizeof *verdicts);
     const bool fine = made != NULL && hellos != NULL && verdicts != NULL;
     /* A rank that fell out of the exchanges for want of memory would leave the others waiting. */

@@ -87,7 +87,8 @@ struct engine_comm {
     void *tmp;
     size_t tmp_bytes;
     bool direct;               /* the last that direct.c could have served, was */
-    void *owner;               /* for config.watch */
+    engine_watch_t watch;      /* config.watch, or what the exchange has instead */
+    void *owner;               /* for it */
     const collective_t *whole; /* the collective begun last */
     struct host_stall *stall;  /* stall.c; NULL: no wait was ever too long */
     struct host_run *run;      /* run.c: what was started; NULL: nothing ever was */

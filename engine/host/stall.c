@@ -11,7 +11,7 @@
 #include <time.h>
 
 /* Rounds of a long wait between two looks at the clock; and time between two looks at what others say. */
-enum { ROUNDS_A_LOOK = 64 };
+enum { ROUNDS_A_LOOK = 16 };
 static const int64_t hear_ns = INT64_C(5000000);
 /* Others are answered by who has waited for so long. */
 static const int64_t answer_ns = INT64_C(50000000);
@@ -187,12 +187,12 @@ static bool look_say(const look_t *look)
     if (stall.late == 0) {
         stall.late = look_awaited(look, stall.ranks, ENGINE_LATE_NAMED);
     }
-    return comm->engine->config.watch.stalled(&stall);
+    return comm->watch.stalled(&stall);
 }
 
 void stall_look(engine_comm_t *comm, wait_t *wait, stall_awaits_t *awaits, const void *waiter)
 {
-    const engine_watch_t *watch = &comm->engine->config.watch;
+    const engine_watch_t *watch = &comm->watch;
     look_t look = {.comm = comm, .wait = wait, .awaits = awaits, .waiter = waiter};
 
     if ((watch->stall_seconds == 0 && watch->waited == NULL) || wait->looks++ % ROUNDS_A_LOOK != 0) {
@@ -222,7 +222,7 @@ void stall_look(engine_comm_t *comm, wait_t *wait, stall_awaits_t *awaits, const
 
 void stall_tell(const engine_comm_t *comm, const wait_t *wait)
 {
-    const engine_watch_t *watch = &comm->engine->config.watch;
+    const engine_watch_t *watch = &comm->watch;
 
     if (watch->waited != NULL && wait->named) {
         watch->waited(comm->owner, wait->rank, wait->began, stall_clock());

@@ -13,7 +13,7 @@ typedef struct wait {
     bool named;       /* rank is one */
     bool asked;
     bool said;
-    uint32_t rank; /* awaited when last looked at, while config.watch wants to know */
+    uint32_t rank; /* awaited when last looked at, while comm->watch wants to know */
     int64_t began; /* by CLOCK_MONOTONIC, nanoseconds; 0: the wait is not long */
     int64_t heard;
 } wait_t;

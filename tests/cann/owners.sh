@@ -163,4 +163,17 @@ for fault in HcclAllReduce:15:4:3 aclrtMemcpyAsync:40:507000:0 HcclAllReduce.tas
 done
 faulty later HcclAllReduce:15:4:2 hosts3 2,-
 faulty later HcclAllReduce.task:14:507018:0 hosts3 2,-
+
+# Who is late is named, by the numbers of the communicator: it shares an NPU with one that drives it.
+for layout in "4 2" "4 1"; do
+    # shellcheck disable=SC2086 # two words
+    set -- $layout
+    job_mode_arguments windows
+    job_arguments+=("${passed[@]}" -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_AFTER=0 -x MPINPU_STALL_S=1)
+    job_mpirun -n -w -t 30 "a late rank, $1 ranks, NPUs $2" -np "$1" "$as_server" "$2" "$PWD/tests/cann/faulty" late
+    if [ "$(grep -c ' has waited ' "$job_dir/err")" -lt 1 ] ||
+        grep ' has waited ' "$job_dir/err" | grep -vE ": MPI_[A-Za-z_]* of .* on MPI_COMM_WORLD \($1 ranks, .* on the NPUs has waited .*, for rank $(($1 - 1)) \("; then
+        job_fail "a late rank, $1 ranks, NPUs $2: $(cat "$job_dir/err")"
+    fi
+done
 job_end

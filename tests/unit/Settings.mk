@@ -17,3 +17,8 @@ tests_unit_report_text_SOURCES = tests/unit/report_text.c \
 tests_unit_report_text_CPPFLAGS = $(AM_CPPFLAGS) $(CRITERION_CFLAGS)
 tests_unit_report_text_LDADD = libengine.la $(CRITERION_LIBS) -lpthread
 endif
+
+# The clocks of a trace.
+check_PROGRAMS += tests/unit/trace_clock
+TESTS += tests/unit/trace_clock
+tests_unit_trace_clock_SOURCES = tests/unit/trace_clock.c shim/trace_clock.c shim/trace.h
