@@ -44,14 +44,6 @@ static mpinpu_status_t slot_open(engine_t *engine, hccl_slot_t *slot)
         status = hccl_acl_check(engine, "aclrtMallocHost",
                                 cann->aclrtMallocHost(&slot->host_out, bytes + HCCL_SHARE_WORD_BYTES));
     }
-    if (status == MPINPU_OK) {
-        status = hccl_acl_check(engine, "aclrtMalloc",
-                                cann->aclrtMalloc(&slot->device_in, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
-    }
-    if (status == MPINPU_OK) {
-        status = hccl_acl_check(engine, "aclrtMalloc",
-                                cann->aclrtMalloc(&slot->device_out, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
-    }
     for (int s = 0; s < HCCL_STAGE_COUNT && status == MPINPU_OK; s++) {
         status = hccl_acl_check(engine, "aclrtCreateEvent", cann->aclrtCreateEvent(&slot->done[s]));
         if (status == MPINPU_OK && hccl_times_events(engine)) {
@@ -68,6 +60,14 @@ static mpinpu_status_t slot_open(engine_t *engine, hccl_slot_t *slot)
     return status;
 }
 
+static void memory_free(const cann_t *cann, void **memory)
+{
+    if (*memory != NULL) {
+        (void)cann->aclrtFree(*memory);
+        *memory = NULL;
+    }
+}
+
 static void slot_close(const cann_t *cann, hccl_slot_t *slot)
 {
     free(slot->state);
@@ -79,12 +79,8 @@ static void slot_close(const cann_t *cann, hccl_slot_t *slot)
             (void)cann->aclrtDestroyEvent(slot->begun[s]);
         }
     }
-    if (slot->device_out != NULL) {
-        (void)cann->aclrtFree(slot->device_out);
-    }
-    if (slot->device_in != NULL) {
-        (void)cann->aclrtFree(slot->device_in);
-    }
+    memory_free(cann, &slot->device_out);
+    memory_free(cann, &slot->device_in);
     if (slot->host_out != NULL) {
         (void)cann->aclrtFreeHost(slot->host_out);
     }
@@ -229,6 +225,29 @@ mpinpu_status_t hccl_device_open(engine_t *engine)
     }
     npu->open = npu->open || status == MPINPU_OK;
     return status;
+}
+
+mpinpu_status_t hccl_device_memory(engine_t *engine)
+{
+    mpinpu_status_t status = MPINPU_OK;
+
+    for (uint32_t s = 0; s < 2 * engine->slots && status == MPINPU_OK; s++) {
+        hccl_slot_t *slot = &engine->npu.slots[s / 2];
+        void **memory = s % 2 == 0 ? &slot->device_in : &slot->device_out;
+        if (*memory == NULL) {
+            status = hccl_acl_check(engine, "aclrtMalloc",
+                                    engine->cann.aclrtMalloc(memory, engine->slot_bytes, ACL_MEM_MALLOC_HUGE_FIRST));
+        }
+    }
+    return status;
+}
+
+void hccl_device_memory_free(engine_t *engine)
+{
+    for (uint32_t s = 0; s < engine->slots; s++) {
+        memory_free(&engine->cann, &engine->npu.slots[s].device_in);
+        memory_free(&engine->cann, &engine->npu.slots[s].device_out);
+    }
 }
 
 void hccl_device_abandon(engine_t *engine)

@@ -138,10 +138,8 @@ typedef struct group_joined {
     hccl_group_t *group;
 } group_joined_t;
 
-/* In a thread of its own: waits for all ranks. */
-static mpinpu_status_t group_join(engine_comm_t *comm, void *argument)
+static mpinpu_status_t communicator_make(engine_comm_t *comm, const group_joined_t *joined)
 {
-    const group_joined_t *joined = argument;
     const cann_t *cann = &comm->engine->cann;
     HcclCommConfig config;
 
@@ -154,6 +152,14 @@ static mpinpu_status_t group_join(engine_comm_t *comm, void *argument)
     return hccl_check(
         comm->engine, "HcclCommInitRootInfoConfig",
         cann->HcclCommInitRootInfoConfig(comm->nowners, joined->info, comm->place, &config, &joined->group->comm));
+}
+
+/* In a thread of its own: waits for all ranks. The slots' memory of the device comes after it, on each product. */
+static mpinpu_status_t group_join(engine_comm_t *comm, void *argument)
+{
+    hccl_device_memory_free(comm->engine);
+    const mpinpu_status_t status = communicator_make(comm, argument);
+    return status == MPINPU_OK ? hccl_device_memory(comm->engine) : status;
 }
 
 /* And this, while links are built. */

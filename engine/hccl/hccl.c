@@ -336,8 +336,11 @@ static mpinpu_status_t owner_ready(engine_comm_t *comm, mpinpu_status_t ready)
         hccl_alarm_raise(comm, broken->rank < comm->nowners ? comm->owners.order[broken->rank] : comm->rank,
                          broken->status, broken->text);
     }
-    const mpinpu_status_t status = comm->cause.status != MPINPU_OK ? comm->cause.status : ready;
-    return status == MPINPU_OK ? hccl_device_open(comm->engine) : status;
+    mpinpu_status_t status = comm->cause.status != MPINPU_OK ? comm->cause.status : ready;
+    if (status == MPINPU_OK) {
+        status = hccl_device_open(comm->engine);
+    }
+    return status == MPINPU_OK ? hccl_device_memory(comm->engine) : status;
 }
 
 /* With the device, in its context or, as `ready` says, not. */

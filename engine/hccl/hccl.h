@@ -224,8 +224,14 @@ mpinpu_status_t hccl_share_broadcast(engine_comm_t *comm, const hccl_slot_t *slo
 mpinpu_status_t hccl_acl_check(engine_t *engine, const char *what, aclError code);
 mpinpu_status_t hccl_check(engine_t *engine, const char *what, HcclResult code);
 
-/* Makes the device ready, unless it is: context, streams, events, memory. engine->said on failure. */
+/* Makes the device ready but for its memory, unless it is: context, streams, events, staging memory of the host.
+   engine->said on failure. */
 mpinpu_status_t hccl_device_open(engine_t *engine);
+/* And the slots' memory of the device. */
+mpinpu_status_t hccl_device_memory(engine_t *engine);
+/* Gives that back; nothing uses it. On the Atlas 300I Duo a communicator must be made before any device memory is
+   allocated. */
+void hccl_device_memory_free(engine_t *engine);
 /* Gives streams, events and memory back and ends what still runs, unless CANN cannot; the device stays this process's.
  */
 void hccl_device_close(engine_t *engine);
