@@ -83,6 +83,17 @@ const char *dtype_name(dtype_t dtype);
 const char *op_name(op_t op);
 const char *collective_kind_name(collective_kind_t kind);
 
+struct collective;
+
+/* Where a collective's buffers are not on the host: what an engine can do with them. The rest of the world sees
+   addresses that the host must not touch. */
+typedef struct collective_memory {
+    bool direct; /* input and result are both memory of the device that this process uses */
+    void *context;
+    /* Puts copies on the host in the place of the buffers, once; false: it cannot be done. */
+    bool (*to_host)(void *context, struct collective *collective);
+} collective_memory_t;
+
 /* One collective, as the application called it. All buffers are the application's. In place: send == recv (for the
    reduce-scatters recv then holds the whole input, and the result starts at its offset 0). */
 typedef struct collective {
@@ -91,8 +102,9 @@ typedef struct collective {
     op_t op;
     const void *send;
     void *recv;
-    size_t count;      /* elements: of the vector (allreduce), of each block (reduce_scatter_block) */
-    const int *counts; /* reduce_scatter: elements of each rank's block; else NULL */
+    size_t count;                      /* elements: of the vector (allreduce), of each block (reduce_scatter_block) */
+    const int *counts;                 /* reduce_scatter: elements of each rank's block; else NULL */
+    const collective_memory_t *memory; /* NULL: the buffers are on the host */
 } collective_t;
 
 /* Elements of the whole input, of all `size` ranks' blocks together. */

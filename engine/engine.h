@@ -174,10 +174,11 @@ typedef struct engine_vtable {
     /* Whether this engine reduces dtype by op: equal on all ranks. */
     bool (*supports)(const engine_t *engine, dtype_t dtype, op_t op);
 
-    /* Runs one collective to its end, driving config.progress while it waits. One caller at a time on a communicator.
-       The total count must not be 0. MPINPU_ERR_UNSUPPORTED: on all ranks, nothing was done or written, another
-       engine is to do this one. Any other error leaves recv undefined, and the communicator unusable: later runs fail
-       too. */
+    /* Runs one collective to its end (with collective->memory only where the engine is on NPUs, which then leaves it to
+       the caller to put results back that it took to the host), driving config.progress while it waits. One caller at a
+       time on a communicator. The total count must not be 0. MPINPU_ERR_UNSUPPORTED: on all ranks, nothing was done or
+       written, another engine is to do this one. Any other error leaves recv undefined, and the communicator unusable:
+       later runs fail too. */
     mpinpu_status_t (*run)(engine_comm_t *comm, const collective_t *collective);
 
     /* The same without waiting: start begins a collective, and advance goes on with it as far as that goes, until it

@@ -88,15 +88,45 @@ static __attribute__((noinline)) int call_fail(const call_t *call, const comm_st
     return compat_error_raise(call->comm, status, text);
 }
 
+/* A call with buffers on an NPU. */
+typedef struct placed {
+    collective_memory_t memory;
+    call_t host;              /* the call with copies on the host, */
+    device_buffers_t buffers; /* which these are, */
+    bool taken;               /* once they are there; */
+    int code;                 /* and what came of that */
+} placed_t;
+
+/* collective_memory_t's to_host. */
+static bool placed_take(void *context, collective_t *collective)
+{
+    placed_t *placed = context;
+
+    if (!placed->taken && placed->code == MPI_SUCCESS) {
+        placed->code = device_buffers_begin(&placed->buffers, &placed->host);
+        placed->taken = placed->code == MPI_SUCCESS;
+    }
+    collective->memory = NULL;
+    collective->recv = placed->host.recvbuf;
+    collective->send = placed->host.sendbuf == MPI_IN_PLACE ? placed->host.recvbuf : placed->host.sendbuf;
+    return placed->taken;
+}
+
 /* Runs the collective and answers as an MPI function does. */
-static inline int call_run(const call_t *call, comm_state_t *state, const collective_t *collective, size_t total,
-                           reason_t *reason)
+static inline int call_run(const call_t *call, comm_state_t *state, collective_t *collective, size_t total,
+                           placed_t *placed, reason_t *reason)
 {
     mpinpu_status_t status = MPINPU_ERR_UNSUPPORTED;
 
     if (__builtin_expect(state->npu_comm != NULL || state->npu_later, 0)) {
         status = call_run_npu(state, collective, total);
         *reason = status == MPINPU_ERR_UNSUPPORTED ? *reason : REASON_HCCL;
+    }
+    if (placed != NULL && status == MPINPU_ERR_UNSUPPORTED) {
+        (void)placed_take(placed, collective);
+    }
+    if (placed != NULL && placed->code != MPI_SUCCESS) {
+        return placed->code;
     }
     if (status == MPINPU_ERR_UNSUPPORTED) {
         status = process.vtable->run(state->engine_comm, collective);
@@ -124,8 +154,24 @@ static __attribute__((noinline)) void call_observe(const call_t *call, const com
 
 static int call_serve_device(const call_t *call);
 
-/* The whole way of a call; inlined into each served function, where the kind is known. */
-static inline __attribute__((always_inline)) int call_serve(const call_t *call, bool may_be_device)
+/* The call by the host MPI, or with one rank, with buffers that the host has. */
+static int call_placed(placed_t *placed, reason_t reason, const collective_t *called, size_t total)
+{
+    collective_t collective = *called;
+
+    if (!placed_take(placed, &collective)) {
+        return placed->code;
+    }
+    if (reason == REASON_ONE_RANK) {
+        kernel_copy(collective.dtype, collective.recv, collective.send, total);
+        return MPI_SUCCESS;
+    }
+    return call_real(&placed->host);
+}
+
+/* The whole way of a call; inlined into each served function, where the kind is known. `placed`: its buffers are on an
+   NPU; NULL: they are on the host, or it is not known. */
+static inline __attribute__((always_inline)) int call_serve(const call_t *call, placed_t *placed)
 {
     collective_t collective = {.kind = call->kind, .count = (size_t)call->count, .counts = call->counts};
     comm_state_t *state = NULL;
@@ -135,7 +181,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     if (!process_runs()) {
         return call_real(call);
     }
-    if (may_be_device && __builtin_expect(device_buffers_possible(), 0) && device_buffers_any(call)) {
+    if (placed == NULL && __builtin_expect(device_buffers_possible(), 0) && device_buffers_any(call)) {
         return call_serve_device(call);
     }
     uint64_t begin = process.observed ? process_clock() : 0;
@@ -143,7 +189,7 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     reason_t reason = answer_reasons[answer];
 
     if (reason == REASON_ENGINE) {
-        reason = call_decide(call, &collective, may_be_device, &state, &total);
+        reason = call_decide(call, &collective, placed == NULL, &state, &total);
         if (__builtin_expect(reason == REASON_COUNT, 0)) {
             return call_serve_device(call);
         }
@@ -151,9 +197,12 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
     if (reason == REASON_ENGINE || reason == REASON_ONE_RANK) {
         collective.recv = call->recvbuf;
         collective.send = call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
+        collective.memory = placed != NULL ? &placed->memory : NULL;
     }
     if (reason == REASON_ENGINE) {
-        code = call_run(call, state, &collective, total, &reason);
+        code = call_run(call, state, &collective, total, placed, &reason);
+    } else if (placed != NULL) {
+        code = call_placed(placed, reason, &collective, total);
     } else if (reason == REASON_ONE_RANK) {
         kernel_copy(collective.dtype, collective.recv, collective.send, total);
         code = MPI_SUCCESS;
@@ -169,15 +218,12 @@ static inline __attribute__((always_inline)) int call_serve(const call_t *call, 
 /* With buffers on NPUs. */
 static __attribute__((noinline)) int call_serve_device(const call_t *call)
 {
-    device_buffers_t buffers;
-    call_t host = *call;
-    int code = device_buffers_begin(&buffers, &host);
+    placed_t placed = {.host = *call, .code = MPI_SUCCESS};
 
-    if (code != MPI_SUCCESS) {
-        return code;
-    }
-    code = call_serve(&host, false);
-    const int put = device_buffers_end(&buffers, call->comm, code == MPI_SUCCESS);
+    placed.memory =
+        (collective_memory_t){.direct = device_buffers_all(call), .context = &placed, .to_host = placed_take};
+    const int code = call_serve(call, &placed);
+    const int put = placed.taken ? device_buffers_end(&placed.buffers, call->comm, code == MPI_SUCCESS) : MPI_SUCCESS;
     return code != MPI_SUCCESS ? code : put;
 }
 
@@ -192,7 +238,7 @@ static int core_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Dat
                                 .datatype = datatype,
                                 .op = op,
                                 .comm = comm},
-                      true);
+                      NULL);
 }
 
 static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
@@ -206,7 +252,7 @@ static int core_reduce_scatter_block(const void *sendbuf, void *recvbuf, int cou
                                 .datatype = datatype,
                                 .op = op,
                                 .comm = comm},
-                      true);
+                      NULL);
 }
 
 static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *counts, MPI_Datatype datatype, MPI_Op op,
@@ -220,7 +266,7 @@ static int core_reduce_scatter(const void *sendbuf, void *recvbuf, const int *co
                                 .datatype = datatype,
                                 .op = op,
                                 .comm = comm},
-                      true);
+                      NULL);
 }
 
 __attribute__((visibility("default"))) int mpinpu_core_open(const core_table_t *real, core_table_t *served)

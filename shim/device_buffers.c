@@ -62,6 +62,11 @@ bool device_buffers_any(const call_t *call)
     return on_device(call->sendbuf) || on_device(call->recvbuf);
 }
 
+bool device_buffers_all(const call_t *call)
+{
+    return on_device(call->recvbuf) && (call->sendbuf == MPI_IN_PLACE || on_device(call->sendbuf));
+}
+
 bool device_buffers_found(const call_t *call)
 {
     if (device_buffers_possible()) {

@@ -32,6 +32,9 @@ static inline bool device_buffers_possible(void)
 /* Whether one of the call's is. */
 bool device_buffers_any(const call_t *call);
 
+/* Whether its input and its result both are. */
+bool device_buffers_all(const call_t *call);
+
 /* Copies the input and exchanges the call's buffers. On failure nothing is kept, and an MPI error code returned of
    which the communicator's error handler has heard. Then `end` puts the result back, or without `done` only frees. */
 int device_buffers_begin(device_buffers_t *buffers, call_t *call);

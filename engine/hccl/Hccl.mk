@@ -15,7 +15,7 @@ engine_hccl_sources = \
 	engine/hccl/cann_values.def \
 	engine/hccl/checks.c \
 	engine/hccl/choose.c \
-	engine/hccl/device.c \
+	engine/hccl/device.c engine/hccl/direct.c \
 	engine/hccl/encode.c \
 	engine/hccl/encode.def \
 	engine/hccl/encode.h \

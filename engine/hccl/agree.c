@@ -295,6 +295,7 @@ mpinpu_status_t hccl_comm_open(engine_t *engine, const engine_exchange_t *exchan
     }
     for (uint32_t r = 0; r < size && status == MPINPU_OK; r++) {
         made->vote = made->vote || (hellos[r].flags & HELLO_THREADS) != 0;
+        made->placed = made->placed || (hellos[r].flags & HELLO_GIVEN) != 0;
     }
     if (status == MPINPU_OK) {
         status = comm_pick(made, hellos, why, why_bytes);

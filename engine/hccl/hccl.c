@@ -344,7 +344,7 @@ static mpinpu_status_t owner_ready(engine_comm_t *comm, mpinpu_status_t ready)
 }
 
 /* With the device, in its context or, as `ready` says, not. */
-static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collective, mpinpu_status_t ready)
+static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collective, bool direct, mpinpu_status_t ready)
 {
     engine_t *engine = comm->engine;
     hccl_plan_t plan;
@@ -357,29 +357,41 @@ static mpinpu_status_t comm_run(engine_comm_t *comm, const collective_t *collect
     }
     /* A member does as its owner does, whatever it has heard. */
     mpinpu_status_t status = comm->owner ? owner_ready(comm, ready) : MPINPU_OK;
-    status = hccl_staging_run(comm, collective, &plan, status);
+    status = (direct ? hccl_direct_run : hccl_staging_run)(comm, collective, &plan, status);
     return status == MPINPU_OK ? MPINPU_OK : comm_fail(comm, collective, comm->rank, status, engine->said);
 }
 
-static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *collective)
+static mpinpu_status_t hccl_run(engine_comm_t *comm, const collective_t *called)
 {
     engine_t *engine = comm->engine;
+    collective_t collective = *called;
     aclrtContext saved = NULL;
     hccl_plan_t plan;
+    bool direct;
 
     /* What is decided here is the same on all ranks, also after a failure that some of them do not know of yet. */
-    if (comm->refused || !hccl_pays(comm, collective, false) || !hccl_plan_make(comm, collective, &plan)) {
+    if (comm->refused || !hccl_plan_make(comm, called, &plan)) {
+        return MPINPU_ERR_UNSUPPORTED;
+    }
+    direct = hccl_direct_serves(comm, called, &plan);
+    if (!hccl_pays(comm, called, direct)) {
         return MPINPU_ERR_UNSUPPORTED;
     }
     if (!comm->prepared && comm->calls < engine->config.npu.after) {
         comm->calls++;
         return MPINPU_ERR_UNSUPPORTED;
     }
-    mpinpu_status_t status = device_take(comm, collective);
+    mpinpu_status_t status = hccl_direct_place(comm, &collective, &direct);
+    if (status != MPINPU_OK && status != MPINPU_ERR_UNSUPPORTED) {
+        failure_say(comm, called, "a rank's buffers on its NPU cannot be used");
+    }
+    if (status == MPINPU_OK) {
+        status = device_take(comm, &collective);
+    }
     if (status != MPINPU_OK) {
         return status;
     }
-    status = comm_run(comm, collective, comm->owner ? hccl_device_enter(engine, &saved) : MPINPU_OK);
+    status = comm_run(comm, &collective, direct, comm->owner ? hccl_device_enter(engine, &saved) : MPINPU_OK);
     hccl_device_leave(engine, saved);
     pthread_mutex_unlock(&engine->lock);
     return status;

@@ -142,6 +142,7 @@ struct engine_comm {
     engine_exchange_t exchange;
     uint32_t rank;
     uint32_t size;
+    bool placed;        /* some rank's program has a device of its own, and maybe buffers there */
     bool vote;          /* threads of some rank may call at once: the ranks vote before each use of the devices */
     hccl_cause_t cause; /* once a device collective failed, here or, as was heard, elsewhere */
     char failure[HCCL_SAID_BYTES]; /* this in words */
@@ -356,6 +357,21 @@ mpinpu_status_t hccl_agree(const engine_comm_t *comm, mpinpu_status_t status, co
 
 /* False where the devices cannot do it. The same on all ranks. */
 bool hccl_plan_make(engine_comm_t *comm, const collective_t *collective, hccl_plan_t *plan);
+
+/* --- direct.c --- */
+
+/* Whether HCCL can do it on the program's own buffers, where all ranks have theirs on their devices: the same on all
+   ranks. */
+bool hccl_direct_serves(const engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan);
+
+/* Finds out where the ranks have their buffers, where `direct` says that they could be used as they are; takes this
+   rank's to the host unless all are on devices, as *direct then says. The same status on all ranks, but where none of
+   them was asked; MPINPU_ERR_UNSUPPORTED: with buffers on the host it does not pay. */
+mpinpu_status_t hccl_direct_place(engine_comm_t *comm, collective_t *collective, bool *direct);
+
+/* Runs it, under the lock; engine->said on failure. `ready` as for hccl_staging_run. */
+mpinpu_status_t hccl_direct_run(engine_comm_t *comm, const collective_t *collective, const hccl_plan_t *plan,
+                                mpinpu_status_t ready);
 
 /* --- staging.c --- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the engines do not do, and nonblocking calls, with buffers on NPUs (JOB_PLACES): user ops, derived datatypes,
-   one rank, many outstanding. Each result is worked out here. Usage: buffers [blocking] */
+   one rank, many outstanding. Each result is worked out here. Usage: buffers [blocking | direct] */
 #include "tests/jobs/device.h"
 #include "tests/jobs/job.h"
 
@@ -128,9 +128,45 @@ static void test_nonblocking(void)
     }
 }
 
+/* What HCCL can do on the buffers as they are. */
+static void test_direct(void)
+{
+    enum { CALLS = 30 };
+
+    for (int c = 0; c < CALLS; c++) {
+        const size_t count = 1000 + (size_t)c * 10000;
+        const size_t block = count / (size_t)job.size;
+        const size_t whole = c % 3 == 2 ? block * (size_t)job.size : count;
+        float *send = malloc(whole * sizeof *send);
+        float *recv = malloc(whole * sizeof *recv);
+        device_call_t call;
+        for (size_t i = 0; i < whole; i++) {
+            send[i] = recv[i] = (float)(value(job.rank, (int)i) + c);
+        }
+        device_begin(&call, c % 3 == 1 ? MPI_IN_PLACE : send, recv, whole, c % 3 == 2 ? block : whole, MPI_FLOAT);
+        if (c % 3 == 2) {
+            MPI_Reduce_scatter_block(call.send, call.recv, (int)block, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        } else {
+            MPI_Allreduce(call.send, call.recv, (int)whole, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        }
+        device_end(&call);
+        const size_t first = c % 3 == 2 ? block * (size_t)job.rank : 0;
+        for (size_t i = 0; i < (c % 3 == 2 ? block : whole); i++) {
+            const float expected = (float)(sum_of((int)(first + i)) + job.size * c);
+            JOB_CHECK(recv[i] == expected, "direct %d [%zu]: %g, not %g", c, i, recv[i], expected);
+        }
+        free(send);
+        free(recv);
+    }
+}
+
 int main(int argc, char **argv)
 {
     job_begin(&argc, &argv);
+    if (argc > 1 && strcmp(argv[1], "direct") == 0) {
+        test_direct();
+        return job_end();
+    }
     if (argc == 1) {
         test_nonblocking(); /* first on its communicator */
     }
