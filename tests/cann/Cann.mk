@@ -6,8 +6,8 @@ standin_sources = \
 	tests/cann/hccl_collective.c tests/cann/hccl_comm.c tests/cann/hccl_environment.c tests/cann/hccl_meet.c \
 	tests/cann/hccl_reduce.c tests/cann/hccl_rules.c tests/cann/hccl_run.c tests/cann/standin.h \
 	tests/cann/standin_accounts.c tests/cann/standin_build tests/cann/standin_settings.c
-# One of before what most programs use, one of today, one of since the libraries were split.
-standin_versions = 7.0 8.2.RC1 8.5.0
+# Each of these has functions that the one before has not; 8.5.0 has the libraries split.
+standin_versions = 7.0 8.0.0 8.1.RC1 8.2.RC1 8.5.0
 standin_stamps = $(standin_versions:%=tests/cann/cann-%/built)
 
 check_SCRIPTS += tests/cann/cann.env $(standin_stamps)
@@ -30,8 +30,9 @@ standin-clean:
 
 # Jobs on the stand-in.
 check_SCRIPTS += tests/cann/faulty
-TESTS += tests/cann/engine.sh tests/cann/owners.sh
-EXTRA_DIST += tests/cann/engine.sh tests/cann/owners.sh tests/cann/as_server.sh tests/cann/faulty.c
+TESTS += tests/cann/engine.sh tests/cann/owners.sh tests/cann/chips.sh tests/cann/programs.sh
+EXTRA_DIST += tests/cann/engine.sh tests/cann/owners.sh tests/cann/chips.sh tests/cann/programs.sh \
+	tests/cann/as_server.sh tests/cann/faulty.c
 CLEANFILES += tests/cann/faulty
 tests/cann/faulty: tests/cann/faulty.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/cann && $(MPICC) -std=gnu11 -O2 -g $(WARN_CFLAGS) -o $@ $(srcdir)/tests/cann/faulty.c
