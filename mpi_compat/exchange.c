@@ -44,7 +44,7 @@ static mpinpu_status_t compat_broadcast(void *context, void *data, size_t bytes,
 static mpinpu_status_t compat_split(void *context, int color, int key, engine_exchange_t *part)
 {
     const MPI_Comm *comm = context;
-    MPI_Comm *made = malloc(sizeof *made);
+    MPI_Comm *made = malloc(sizeof(MPI_Comm)); // NOLINT(bugprone-sizeof-expression): a handle, here a pointer
     mpinpu_status_t status = compat_agree(context, made != NULL ? MPINPU_OK : MPINPU_ERR_NO_MEMORY);
 
     if (status == MPINPU_OK && PMPI_Comm_split(*comm, color, key, made) != MPI_SUCCESS) {

@@ -111,6 +111,7 @@ static void *function_find(const char *symbol)
     return found;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): declarations, calls and statements
 /* Each function of CANN's (aclrtMalloc and the like; acl/acl_rt.h), with what it passes on, and what is noted when it
    succeeds, before it is called where memory is given back. */
 #define DEVICE_FUNCTION(NAME, PARAMETERS, ARGUMENTS, BEFORE, AFTER) \
@@ -142,3 +143,4 @@ DEVICE_FUNCTION(aclrtReserveMemAddress, (void **address, size_t bytes, size_t al
                 (address, bytes, align, wanted, flags), (void)0, range_add(*address, bytes))
 DEVICE_FUNCTION(aclrtFree, (void *address), (address), range_remove(address), (void)0)
 DEVICE_FUNCTION(aclrtReleaseMemAddress, (void *address), (address), range_remove(address), (void)0)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -60,10 +60,10 @@ static mpinpu_status_t slot_open(engine_t *engine, hccl_slot_t *slot)
     return status;
 }
 
+/* What CANN does not take back is kept. */
 static void memory_free(const cann_t *cann, void **memory)
 {
-    if (*memory != NULL) {
-        (void)cann->aclrtFree(*memory);
+    if (*memory != NULL && cann->aclrtFree(*memory) == ACL_SUCCESS) {
         *memory = NULL;
     }
 }

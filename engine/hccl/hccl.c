@@ -60,7 +60,8 @@ static void reproducible_set(void *context, const char *name, const char *value)
                cann->HcclGetCommConfigCapability() > CAPABILITY_DETERMINISTIC) {
         engine->deterministic = true;
     } else {
-        (void)setenv(name, value, 0); /* HCCL reads it at its first use */
+        /* HCCL reads it at its first use. */
+        (void)setenv(name, value, 0); // NOLINT(concurrency-mt-unsafe): at the start, as long as HCCL has no threads
     }
 }
 

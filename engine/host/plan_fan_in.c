@@ -96,7 +96,8 @@ static void fold_slice(fan_in_t *in, uint64_t round)
 
 static plan_ref_t inbox_at(const fan_in_t *in, uint32_t box, uint64_t round)
 {
-    return plan_ref_add(in->inbox, (box * FAN_SLOTS + round % FAN_SLOTS) * plan_round_up(in->fan.chunk, PLAN_LINE));
+    return plan_ref_add(in->inbox,
+                        ((uint64_t)box * FAN_SLOTS + round % FAN_SLOTS) * plan_round_up(in->fan.chunk, PLAN_LINE));
 }
 
 /* Rank 0: what other hosts have made of a chunk. */

@@ -41,14 +41,15 @@ clean() {
 
 # Types and ops: some on the NPUs as they are or encoded, the rest on the host CPUs. vector: whether HcclReduceScatterV is
 # called.
-while read -r soc release vector; do
+while read -r soc release vector tests; do
     label="$soc, CANN $release"
-    chip_run "$soc" "$release" 2 windows 8 values table zeros || continue
+    # shellcheck disable=SC2086 # the words of `tests`
+    chip_run "$soc" "$release" 2 windows 8 values zeros $tests || continue
     clean "$label" || continue
     calls=$(job_report_reason "$npu")
     host=$(job_report_reason engine)
     called=$(grep -c ' HcclReduceScatterV=[1-9]' "$CANN_LEAKS")
-    if [ "$calls" -eq 0 ] || [ "$host" -eq 0 ]; then
+    if [ "$calls" -eq 0 ] || { [ -n "$tests" ] && [ "$host" -eq 0 ]; }; then
         job_fail "$label: the NPUs did $calls calls, the host CPUs $host"
     elif { [ "$vector" = none ] && [ "$called" -ne 0 ]; } || { [ "$vector" = some ] && [ "$called" -ne 2 ]; }; then
         job_fail "$label: $called processes called HcclReduceScatterV"
@@ -56,18 +57,15 @@ while read -r soc release vector; do
         job_ok "$label: the NPUs did $calls calls, the host CPUs $host"
     fi
 done <<'TABLE'
-Ascend910A 7.0 none
+Ascend910A 7.0 none table
 Ascend910A 8.5.0 none
 Ascend910B 8.1.RC1 none
-Ascend910B1 7.0 none
 Ascend910B1 8.0.0 none
 Ascend910B1 8.1.RC1 some
 Ascend910B1 8.5.0 some
-Ascend910_9391 8.0.0 none
-Ascend910_9391 8.5.0 some
-Ascend310P3 8.1.RC1 none
+Ascend910_9391 8.5.0 some table
 Ascend310P3 8.5.0 any
-Ascend950PR 8.5.0 some
+Ascend950PR 8.5.0 some table
 TABLE
 
 # said LABEL DRIVEN TEXT : so many NPUs are driven, and that is said.

@@ -63,7 +63,9 @@ stages() {
 
 # Right numbers.
 for ranks in 2 3 4 8; do
-    npu_run -t 180 -x MPINPU_HCCL_MIN_BYTES=0 -x MPINPU_HCCL_AFTER=0 "$ranks" windows values table sizes zeros
+    table=(table)
+    [ $((ranks % 2)) -eq 0 ] || table=()
+    npu_run -t 180 -x MPINPU_HCCL_MIN_BYTES=0 -x MPINPU_HCCL_AFTER=0 "$ranks" windows values sizes zeros ${table[@]+"${table[@]}"}
     did "$ranks ranks" some
     tidy "$ranks ranks" "$ranks"
 done
@@ -75,17 +77,13 @@ npu_run -t 120 -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_CHUNK_BYTES=64K -x MPINPU_HC
 did "small chunks" some
 npu_run -t 120 -x MPINPU_ENGINE=hccl -x MPINPU_HCCL_CHUNK_BYTES=100000 -x MPINPU_HCCL_DEPTH=7 -x MPINPU_FP64=exact 3 windows values big
 did "odd chunks, FP64=exact" some
-npu_run -t 120 -x MPINPU_ENGINE=hccl 4 reproducible values table sizes zeros
+npu_run -t 120 -x MPINPU_ENGINE=hccl 4 reproducible values table zeros
 did "reproducible" some
 npu_run -t 120 -x MPINPU_ENGINE=hccl -x CANN_INTEGERS=saturate 2 windows values table zeros
 did "integers that do not wrap" some
-for soc in Ascend910A Ascend910_9391 Ascend950PR; do
-    npu_run -t 120 -x MPINPU_ENGINE=hccl -x CANN_SOC=$soc 2 windows values table zeros
-    did "$soc" some
-done
 
 # Below the size they stay on the host CPUs; without a size the model keeps host buffers of one server there.
-npu_run -x MPINPU_HCCL_MIN_BYTES=4M 2 windows values table sizes zeros
+npu_run -x MPINPU_HCCL_MIN_BYTES=4M 2 windows values sizes zeros
 did "small vectors" none
 npu_run -x MPINPU_HCCL_MIN_BYTES=4M 2 windows values big
 did "large vectors" some

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ typedef struct buffer {
 
 static size_t buffer_room(const buffer_t *buffer)
 {
-    return buffer->bytes + 3 * GUARD;
+    return buffer->bytes + 3 * (size_t)GUARD;
 }
 
 /* `shift` bytes beyond the start of the allocation's guard. */
@@ -169,8 +170,8 @@ static void triple_sum(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;
     for (int i = 0; i < *count; i++) {
-        const int32_t *from = (const int32_t *)in + 3 * i;
-        int32_t *to = (int32_t *)inout + 3 * i;
+        const int32_t *from = (const int32_t *)in + (ptrdiff_t)3 * i;
+        int32_t *to = (int32_t *)inout + (ptrdiff_t)3 * i;
         to[0] += from[0];
         to[2] += from[2];
     }

@@ -43,7 +43,8 @@ static void one(const char *what, unsigned milliseconds, int late, MPI_Comm comm
         reduce(in, out, count, nonblocking, comm);
     }
     for (int i = 0; i < count; i++) {
-        const double right = (double)(i % 100 * job.size + job.size * (job.size - 1) / 2);
+        const int whole = i % 100 * job.size + job.size * (job.size - 1) / 2;
+        const double right = whole;
         JOB_CHECK(out[i] == right, "element %d of %d is %g, not %g", i, count, out[i], right);
     }
     free(out);
