@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Nonblocking and persistent collectives: their results, however they are completed (nonblocking.c), and their requests
-# (requests.c).
+# Nonblocking and persistent collectives: their results, however they are completed (nonblocking.c), their requests
+# (requests.c), and ten thousand steps of everything at random (mixture.c).
 # Closes traps 21, 22, 23, 24, 25.
 . "${srcdir:=.}/tests/jobs/job.sh"
 
@@ -15,6 +15,11 @@ for mode in windows messages; do
     job_run 4 $mode requests many order handles
     job_run 2 $mode requests many cancelled
 done
+for seed in 1 2; do
+    job_run 2 windows mixture $seed
+    job_run 4 windows mixture $seed
+done
+job_run 3 messages mixture 3
 job_run 3 windows requests persistent
 if [ -z "${JOB_BARE:-}" ]; then
     # Bare Open MPI 4.1 crashes where a communicator is freed that has collectives outstanding.
