@@ -3,7 +3,7 @@
 job_programs = \
 	tests/jobs/bits tests/jobs/blocked tests/jobs/comms tests/jobs/computing tests/jobs/ends tests/jobs/errors tests/jobs/forbid \
 	tests/jobs/large tests/jobs/mixture tests/jobs/names tests/jobs/nonblocking tests/jobs/progress tests/jobs/remap tests/jobs/requests \
-	tests/jobs/signals tests/jobs/stall tests/jobs/steady tests/jobs/threads tests/jobs/values tests/jobs/zero_copy \
+	tests/jobs/signals tests/jobs/stall tests/jobs/steady tests/jobs/threads tests/jobs/threads_nonblocking tests/jobs/values tests/jobs/zero_copy \
 	tests/jobs/zero_copy_threads
 job_scripts = \
 	tests/jobs/bits.sh \
